@@ -1,0 +1,5 @@
+"""`python -m exporter` is the command `kafka-connect-exporter`."""
+
+from exporter.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Dashboards and alert rules: rendered and checked."""

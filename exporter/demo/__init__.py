@@ -1,0 +1,1 @@
+"""A simulated worker pair, watchable without Kafka."""

@@ -1,0 +1,1 @@
+"""The metric table and its rendering."""

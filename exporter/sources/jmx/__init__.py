@@ -1,0 +1,1 @@
+"""Workers' MBeans over JMX."""

@@ -1,0 +1,1 @@
+"""Workers' logs: files, layouts, records."""
