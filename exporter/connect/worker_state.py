@@ -1,0 +1,247 @@
+"""The state of one worker: a fold over what its sources saw, and the frozen snapshot of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+
+from pydantic import ValidationError
+
+from exporter.connect.kafka_rules import worker_id_of
+from exporter.connect.log_fold import LogFold
+from exporter.connect.loops import Loop
+from exporter.connect.readings import JmxReading, LogReading, RestReading, TailStats
+from exporter.connect.snapshot import (
+    FailureView,
+    LogView,
+    LoopView,
+    MismatchView,
+    SourceHealth,
+    WorkerSnapshot,
+)
+from exporter.connect.worker_config import WorkerConfig
+from exporter.errors import SourceError, StateError
+
+FRESH_INTERVALS = 2.5
+"""A reading is served until so many poll intervals after it was taken; then it is gone, not stale."""
+
+STATE_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerIdentity:
+    """What the user says about a worker.
+
+    Attributes:
+        cluster, worker: names, labels `connect_cluster` and `worker`.
+        scope: cluster or worker.
+        sources: the configured inputs and how often each is polled, seconds.
+        zone: of the log's stamps, if configured.
+        properties: signing configuration from the worker's properties file, used where the log has no start-up dump.
+        count_history: what was in the log before reading began enters the counters.
+    """
+
+    cluster: str
+    worker: str
+    scope: str = "worker"
+    sources: dict[str, float] = field(default_factory=dict)
+    zone: tzinfo | None = None
+    properties: WorkerConfig | None = None
+    count_history: bool = True
+
+
+class WorkerState:
+    """Folds readings and failures of one worker's sources. Not thread-safe; reads no clock."""
+
+    def __init__(self, identity: WorkerIdentity, persisted: str | None = None) -> None:
+        """Begin empty, or where a persisted state ended.
+
+        Raises:
+            StateError: `persisted` is of another version or damaged.
+        """
+        self.identity = identity
+        self._log = LogFold() if persisted is None else _restored(persisted)
+        # After a restart the log has to be read up to its end again before its series are shown.
+        self._log.caught_up = False
+        self._stats = TailStats()
+        self._jmx: JmxReading | None = None
+        self._rest: RestReading | None = None
+        self._health = {kind: SourceHealth(kind) for kind in identity.sources}
+
+    def apply(self, reading: JmxReading | RestReading | LogReading, at_s: float, duration_s: float = 0.0) -> None:
+        """Take one successful reading.
+
+        Args:
+            reading: what the source saw.
+            at_s: epoch seconds when the poll ended.
+            duration_s: how long the poll took.
+        """
+        match reading:
+            case JmxReading():
+                self._jmx = reading
+                self._healthy("jmx", at_s, duration_s)
+            case RestReading():
+                self._rest = reading
+                self._healthy("rest", at_s, duration_s)
+            case LogReading():
+                counting = reading.live or self.identity.count_history
+                self._log.apply(reading, at_s, self.identity.zone, counting=counting)
+                self._stats = reading.stats
+                self._healthy("logs", at_s, duration_s)
+
+    def failed(self, source: str, error: SourceError, at_s: float, duration_s: float = 0.0) -> bool:
+        """Take one failed poll.
+
+        Returns:
+            Whether this is a change: the source was up before, or the problem is another one.
+        """
+        old = self._health.get(source, SourceHealth(source))
+        errors = {**old.errors, error.reason: old.errors.get(error.reason, 0) + 1}
+        problem = str(error)
+        changed = old.up is not False or old.problem != problem
+        since_s = at_s if old.up is not False else old.since_s
+        self._health[source] = replace(
+            old, up=False, errors=errors, problem=problem, duration_s=duration_s, since_s=since_s
+        )
+        return changed
+
+    def persisted(self) -> str:
+        """The folded log as JSON, to be committed with the log's positions."""
+        return f'{{"version": {STATE_VERSION}, "log": {self._log.model_dump_json()}}}'
+
+    def flush(self) -> None:
+        """End of input, for commands that read files once."""
+        self._log.flush()
+
+    @property
+    def log(self) -> LogFold:
+        """The fold over the log, for commands that report its history."""
+        return self._log
+
+    def snapshot(self, at_s: float) -> WorkerSnapshot:
+        """Everything known at `at_s`; readings that are too old are left out."""
+        identity, log = self.identity, self._log
+        jmx = self._jmx if self._fresh("jmx", at_s) else None
+        rest = self._rest if self._fresh("rest", at_s) else None
+        logs_ok = "logs" in identity.sources and log.caught_up and self._health["logs"].up is not False
+        config = log.config or identity.properties
+        jmx_joined = jmx is not None and jmx.leader_url is not None
+        protocol = jmx.connect_protocol if jmx is not None and jmx_joined else None
+        leader_url = jmx.leader_url if jmx is not None and jmx_joined else None
+        joined: bool | None = jmx_joined if jmx is not None else None
+        if logs_ok:
+            protocol = protocol or log.protocol
+            leader_url = leader_url or (log.leader_url or None)
+            joined = log.joined if joined is None else joined
+        worker_id = self._worker_id(jmx, rest)
+        leader_id = worker_id_of(leader_url)
+        connectors = rest.connectors if rest is not None else jmx.connectors if jmx is not None else ()
+        tasks = rest.tasks if rest is not None else jmx.tasks if jmx is not None else ()
+        version = (
+            (rest.version if rest is not None else None) or (jmx.version if jmx is not None else None) or log.version
+        )
+        return WorkerSnapshot(
+            cluster=identity.cluster,
+            worker=identity.worker,
+            scope=identity.scope,
+            at_s=at_s,
+            worker_id=worker_id,
+            url=log.url or (rest.url if rest is not None else None),
+            version=version,
+            group_id=config.group_id if config is not None else None,
+            kafka_cluster_id=(rest.kafka_cluster_id if rest is not None else None) or log.kafka_cluster_id,
+            protocol=protocol if joined else None,
+            joined=joined,
+            leader_url=leader_url,
+            is_leader=None if leader_id is None or worker_id is None or not joined else leader_id == worker_id,
+            config=config,
+            connectors=connectors,
+            tasks=tasks,
+            whole_cluster=rest is not None,
+            jmx_connectors=jmx.connectors if jmx is not None else (),
+            jmx_tasks=jmx.tasks if jmx is not None else (),
+            values=jmx.values if jmx is not None else (),
+            log=self._log_view(rest) if "logs" in identity.sources and log.caught_up else None,
+            sources=tuple(self._health.values()),
+        )
+
+    def _healthy(self, source: str, at_s: float, duration_s: float) -> None:
+        old = self._health.get(source, SourceHealth(source))
+        since_s = old.since_s if old.up else at_s
+        self._health[source] = replace(
+            old, up=True, last_success_s=at_s, problem="", duration_s=duration_s, since_s=since_s
+        )
+
+    def _fresh(self, source: str, at_s: float) -> bool:
+        health, interval_s = self._health.get(source), self.identity.sources.get(source)
+        if health is None or interval_s is None or health.last_success_s is None:
+            return False
+        # A clock set back makes ages negative: such a reading is as old as nobody knows.
+        return -interval_s <= at_s - health.last_success_s <= FRESH_INTERVALS * interval_s
+
+    def _worker_id(self, jmx: JmxReading | None, rest: RestReading | None) -> str | None:
+        if self._log.worker_id is not None:
+            return self._log.worker_id
+        if jmx is not None and jmx.worker_id is not None:
+            return jmx.worker_id
+        if rest is not None:
+            # REST does not tell who answers; the address it was asked at is the best guess, if the cluster knows it.
+            guess = worker_id_of(rest.url)
+            hosts = {c.worker_id for c in rest.connectors} | {t.worker_id for t in rest.tasks}
+            if guess in hosts:
+                return guess
+        return None
+
+    def _log_view(self, rest: RestReading | None) -> LogView:
+        log, zone = self._log, self.identity.zone
+        mismatch = log.mismatch
+        return LogView(
+            counts={series: log.counts.of(series) for series in log.counts.by_series},
+            loops=tuple(self._loop_view(loop, rest) for loop in log.loops.active.values()),
+            mismatch=None
+            if mismatch is None
+            else MismatchView(
+                mismatch.leader_url,
+                mismatch.algorithm,
+                mismatch.permitted,
+                log.epoch_s(mismatch.first_stamp, mismatch.first_seen_at, zone),
+            ),
+            failures=tuple(
+                FailureView(f.connector, f.task, f.kind, f.cause, log.epoch_s(f.stamp, None, zone))
+                for f in log.failures
+            ),
+            session_key_update_s=log.epoch_s(log.session_key_stamp, log.session_key_seen_at, zone),
+            last_record_s=log.epoch_s(log.last_stamp, log.last_seen_at, zone),
+            access_seen=log.access_seen,
+            stats=self._stats,
+        )
+
+    def _loop_view(self, loop: Loop, rest: RestReading | None) -> LoopView:
+        log, zone = self._log, self.identity.zone
+        keeps = None if rest is None else any(task.connector == loop.connector for task in rest.tasks)
+        return LoopView(
+            loop.connector,
+            loop.reason,
+            loop.code,
+            loop.leader_url or log.leader_url,
+            loop.attempts,
+            log.epoch_s(loop.first_stamp, loop.first_seen_at, zone),
+            log.epoch_s(loop.last_stamp, loop.last_seen_at, zone),
+            keeps,
+        )
+
+
+def _restored(persisted: str) -> LogFold:
+    prefix = f'{{"version": {STATE_VERSION}, "log": '
+    if not persisted.startswith(prefix):
+        raise StateError(
+            "The saved state is of another version of this program.",
+            "Move the state directory away: counting then begins anew.",
+        )
+    try:
+        return LogFold.model_validate_json(persisted[len(prefix) : -1])
+    except ValidationError as error:
+        raise StateError(
+            f"The saved state is damaged: {error.error_count()} fields cannot be read.",
+            "Move the state directory away: counting then begins anew.",
+        ) from error
