@@ -72,8 +72,18 @@ class FailureView:
 
 @dataclass(frozen=True, slots=True)
 class LogView:
-    """What the worker's log told. Counters are totals since counting began, by the label values of their series."""
+    """What the worker's log told. Counters are totals since counting began, by the label values of their series.
 
+    `protocol`, `leader_url` and `joined` are the log's own view; JMX wins over it while it is up.
+    """
+
+    url: str | None
+    version: str | None
+    kafka_cluster_id: str | None
+    protocol: str | None
+    leader_url: str | None
+    joined: bool | None
+    config: WorkerConfig | None
     counts: Mapping[str, Mapping[tuple[str, ...], int]]
     loops: tuple[LoopView, ...]
     mismatch: MismatchView | None
@@ -95,6 +105,7 @@ class WorkerSnapshot:
         joined: member of the group; None if no source tells.
         connectors, tasks: REST's view of the whole cluster if REST is fresh, else what JMX shows of this worker.
         whole_cluster: connectors and tasks are REST's.
+        jmx_fresh: JMX answered lately.
         jmx_connectors, jmx_tasks: what JMX shows, for comparison.
         values: the numbers of the MBean catalogue.
     """
@@ -116,6 +127,7 @@ class WorkerSnapshot:
     connectors: tuple[ConnectorReading, ...] = ()
     tasks: tuple[TaskReading, ...] = ()
     whole_cluster: bool = False
+    jmx_fresh: bool = False
     jmx_connectors: tuple[ConnectorReading, ...] = ()
     jmx_tasks: tuple[TaskReading, ...] = ()
     values: tuple[Value, ...] = ()

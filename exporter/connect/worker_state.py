@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from exporter.connect.kafka_rules import worker_id_of
 from exporter.connect.log_fold import LogFold
-from exporter.connect.loops import Loop
 from exporter.connect.readings import JmxReading, LogReading, RestReading, TailStats
 from exporter.connect.snapshot import (
     FailureView,
@@ -51,7 +50,11 @@ class WorkerIdentity:
 
 
 class WorkerState:
-    """Folds readings and failures of one worker's sources. Not thread-safe; reads no clock."""
+    """Folds readings and failures of one worker's sources; reads no clock.
+
+    Each source feeds it from one thread at a time. `snapshot` may be called from any thread: it sees what the log told
+    only as of the last `publish_log`, so that nothing is served which a kill would take back.
+    """
 
     def __init__(self, identity: WorkerIdentity, persisted: str | None = None) -> None:
         """Begin empty, or where a persisted state ended.
@@ -64,6 +67,7 @@ class WorkerState:
         # After a restart the log has to be read up to its end again before its series are shown.
         self._log.caught_up = False
         self._stats = TailStats()
+        self._published: LogView | None = None
         self._jmx: JmxReading | None = None
         self._rest: RestReading | None = None
         self._health = {kind: SourceHealth(kind) for kind in identity.sources}
@@ -105,6 +109,10 @@ class WorkerState:
         )
         return changed
 
+    def publish_log(self) -> None:
+        """Show what the log has told so far; to be called once it is committed."""
+        self._published = self._log_view() if self._log.caught_up else None
+
     def persisted(self) -> str:
         """The folded log as JSON, to be committed with the log's positions."""
         return f'{{"version": {STATE_VERSION}, "log": {self._log.model_dump_json()}}}'
@@ -120,50 +128,48 @@ class WorkerState:
 
     def snapshot(self, at_s: float) -> WorkerSnapshot:
         """Everything known at `at_s`; readings that are too old are left out."""
-        identity, log = self.identity, self._log
+        identity, log = self.identity, self._published
         jmx = self._jmx if self._fresh("jmx", at_s) else None
         rest = self._rest if self._fresh("rest", at_s) else None
-        logs_ok = "logs" in identity.sources and log.caught_up and self._health["logs"].up is not False
-        config = log.config or identity.properties
-        jmx_joined = jmx is not None and jmx.leader_url is not None
-        protocol = jmx.connect_protocol if jmx is not None and jmx_joined else None
-        leader_url = jmx.leader_url if jmx is not None and jmx_joined else None
-        joined: bool | None = jmx_joined if jmx is not None else None
-        if logs_ok:
-            protocol = protocol or log.protocol
-            leader_url = leader_url or (log.leader_url or None)
-            joined = log.joined if joined is None else joined
-        worker_id = self._worker_id(jmx, rest)
+        log_up = log is not None and self._health["logs"].up is not False
+        config = (log.config if log is not None else None) or identity.properties
+        protocol, leader_url, joined = self._membership(jmx, log if log_up else None)
+        worker_id = self._worker_id(jmx, rest, log)
         leader_id = worker_id_of(leader_url)
-        connectors = rest.connectors if rest is not None else jmx.connectors if jmx is not None else ()
-        tasks = rest.tasks if rest is not None else jmx.tasks if jmx is not None else ()
-        version = (
-            (rest.version if rest is not None else None) or (jmx.version if jmx is not None else None) or log.version
-        )
         return WorkerSnapshot(
             cluster=identity.cluster,
             worker=identity.worker,
             scope=identity.scope,
             at_s=at_s,
             worker_id=worker_id,
-            url=log.url or (rest.url if rest is not None else None),
-            version=version,
+            url=_first(log.url if log else None, rest.url if rest else None),
+            version=_first(rest.version if rest else None, jmx.version if jmx else None, log.version if log else None),
             group_id=config.group_id if config is not None else None,
-            kafka_cluster_id=(rest.kafka_cluster_id if rest is not None else None) or log.kafka_cluster_id,
+            kafka_cluster_id=_first(rest.kafka_cluster_id if rest else None, log.kafka_cluster_id if log else None),
             protocol=protocol if joined else None,
             joined=joined,
             leader_url=leader_url,
             is_leader=None if leader_id is None or worker_id is None or not joined else leader_id == worker_id,
             config=config,
-            connectors=connectors,
-            tasks=tasks,
+            connectors=rest.connectors if rest is not None else jmx.connectors if jmx is not None else (),
+            tasks=rest.tasks if rest is not None else jmx.tasks if jmx is not None else (),
             whole_cluster=rest is not None,
+            jmx_fresh=jmx is not None,
             jmx_connectors=jmx.connectors if jmx is not None else (),
             jmx_tasks=jmx.tasks if jmx is not None else (),
             values=jmx.values if jmx is not None else (),
-            log=self._log_view(rest) if "logs" in identity.sources and log.caught_up else None,
+            log=None if log is None else replace(log, loops=tuple(_with_tasks(loop, rest) for loop in log.loops)),
             sources=tuple(self._health.values()),
         )
+
+    @staticmethod
+    def _membership(jmx: JmxReading | None, log: LogView | None) -> tuple[str | None, str | None, bool | None]:
+        """(protocol, leader_url, joined). JMX counts once it names a leader: before, it shows what is configured."""
+        if jmx is not None and jmx.leader_url is not None:
+            return jmx.connect_protocol or (log.protocol if log is not None else None), jmx.leader_url, True
+        if log is not None and log.joined:
+            return log.protocol, log.leader_url, True
+        return None, None, False if jmx is not None or (log is not None and log.joined is not None) else None
 
     def _healthy(self, source: str, at_s: float, duration_s: float) -> None:
         old = self._health.get(source, SourceHealth(source))
@@ -179,25 +185,41 @@ class WorkerState:
         # A clock set back makes ages negative: such a reading is as old as nobody knows.
         return -interval_s <= at_s - health.last_success_s <= FRESH_INTERVALS * interval_s
 
-    def _worker_id(self, jmx: JmxReading | None, rest: RestReading | None) -> str | None:
-        if self._log.worker_id is not None:
-            return self._log.worker_id
-        if jmx is not None and jmx.worker_id is not None:
-            return jmx.worker_id
-        if rest is not None:
-            # REST does not tell who answers; the address it was asked at is the best guess, if the cluster knows it.
-            guess = worker_id_of(rest.url)
-            hosts = {c.worker_id for c in rest.connectors} | {t.worker_id for t in rest.tasks}
-            if guess in hosts:
-                return guess
-        return None
+    @staticmethod
+    def _worker_id(jmx: JmxReading | None, rest: RestReading | None, log: LogView | None) -> str | None:
+        told = (worker_id_of(log.url) if log is not None else None) or (jmx.worker_id if jmx is not None else None)
+        if told is not None or rest is None:
+            return told
+        # REST does not tell who answers; the address it was asked at is the best guess, if the cluster knows it.
+        guess = worker_id_of(rest.url)
+        hosts = {c.worker_id for c in rest.connectors} | {t.worker_id for t in rest.tasks}
+        return guess if guess in hosts else None
 
-    def _log_view(self, rest: RestReading | None) -> LogView:
+    def _log_view(self) -> LogView:
         log, zone = self._log, self.identity.zone
         mismatch = log.mismatch
         return LogView(
+            url=log.url,
+            version=log.version,
+            kafka_cluster_id=log.kafka_cluster_id,
+            protocol=log.protocol,
+            leader_url=log.leader_url or None,
+            joined=log.joined,
+            config=log.config,
             counts={series: log.counts.of(series) for series in log.counts.by_series},
-            loops=tuple(self._loop_view(loop, rest) for loop in log.loops.active.values()),
+            loops=tuple(
+                LoopView(
+                    loop.connector,
+                    loop.reason,
+                    loop.code,
+                    loop.leader_url or log.leader_url,
+                    loop.attempts,
+                    log.epoch_s(loop.first_stamp, loop.first_seen_at, zone),
+                    log.epoch_s(loop.last_stamp, loop.last_seen_at, zone),
+                    keeps_tasks=None,
+                )
+                for loop in log.loops.active.values()
+            ),
             mismatch=None
             if mismatch is None
             else MismatchView(
@@ -216,19 +238,16 @@ class WorkerState:
             stats=self._stats,
         )
 
-    def _loop_view(self, loop: Loop, rest: RestReading | None) -> LoopView:
-        log, zone = self._log, self.identity.zone
-        keeps = None if rest is None else any(task.connector == loop.connector for task in rest.tasks)
-        return LoopView(
-            loop.connector,
-            loop.reason,
-            loop.code,
-            loop.leader_url or log.leader_url,
-            loop.attempts,
-            log.epoch_s(loop.first_stamp, loop.first_seen_at, zone),
-            log.epoch_s(loop.last_stamp, loop.last_seen_at, zone),
-            keeps,
-        )
+
+def _first(*candidates: str | None) -> str | None:
+    return next((candidate for candidate in candidates if candidate), None)
+
+
+def _with_tasks(loop: LoopView, rest: RestReading | None) -> LoopView:
+    """A loop whose connector has tasks keeps them on their old configuration."""
+    if rest is None:
+        return loop
+    return replace(loop, keeps_tasks=any(task.connector == loop.connector for task in rest.tasks))
 
 
 def _restored(persisted: str) -> LogFold:
