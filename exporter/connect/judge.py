@@ -173,7 +173,7 @@ def _without_tasks(members: Sequence[WorkerSnapshot], now_s: float) -> Iterator[
 
 
 def _failures(members: Sequence[WorkerSnapshot], now_s: float) -> Iterator[Finding]:  # noqa: ARG001
-    names = {s.worker_id: s.worker for s in members if s.worker_id is not None}
+    names: dict[str | None, str] = {s.worker_id: s.worker for s in members if s.worker_id is not None}
     for h in hosted_connectors(members):
         failed = [task for task in h.tasks if task.state == "failed"]
         if not failed and h.connector.state != "failed":

@@ -72,26 +72,29 @@ class WorkerState:
         self._rest: RestReading | None = None
         self._health = {kind: SourceHealth(kind) for kind in identity.sources}
 
-    def apply(self, reading: JmxReading | RestReading | LogReading, at_s: float, duration_s: float = 0.0) -> None:
+    def apply(self, reading: JmxReading | RestReading | LogReading, at_s: float, duration_s: float = 0.0) -> bool:
         """Take one successful reading.
 
         Args:
             reading: what the source saw.
             at_s: epoch seconds when the poll ended.
             duration_s: how long the poll took.
+
+        Returns:
+            Whether this is a change: the source was not up before.
         """
         match reading:
             case JmxReading():
                 self._jmx = reading
-                self._healthy("jmx", at_s, duration_s)
+                return self._healthy("jmx", at_s, duration_s)
             case RestReading():
                 self._rest = reading
-                self._healthy("rest", at_s, duration_s)
+                return self._healthy("rest", at_s, duration_s)
             case LogReading():
                 counting = reading.live or self.identity.count_history
                 self._log.apply(reading, at_s, self.identity.zone, counting=counting)
                 self._stats = reading.stats
-                self._healthy("logs", at_s, duration_s)
+                return self._healthy("logs", at_s, duration_s)
 
     def failed(self, source: str, error: SourceError, at_s: float, duration_s: float = 0.0) -> bool:
         """Take one failed poll.
@@ -171,12 +174,13 @@ class WorkerState:
             return log.protocol, log.leader_url, True
         return None, None, False if jmx is not None or (log is not None and log.joined is not None) else None
 
-    def _healthy(self, source: str, at_s: float, duration_s: float) -> None:
+    def _healthy(self, source: str, at_s: float, duration_s: float) -> bool:
         old = self._health.get(source, SourceHealth(source))
         since_s = old.since_s if old.up else at_s
         self._health[source] = replace(
             old, up=True, last_success_s=at_s, problem="", duration_s=duration_s, since_s=since_s
         )
+        return old.up is not True
 
     def _fresh(self, source: str, at_s: float) -> bool:
         health, interval_s = self._health.get(source), self.identity.sources.get(source)
