@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import javaproperties
 
 from exporter import __version__
-from exporter.config import Config, Worker
+from exporter.config import Config, Worker, load
 from exporter.connect.judge import Finding, judge
 from exporter.connect.snapshot import WorkerSnapshot
 from exporter.connect.worker_config import WorkerConfig, from_properties
@@ -150,7 +150,7 @@ class Exporter:
             raise ConfigError("There is no configuration file to read again.", "Start the exporter with --config.")
         with self._mutex:
             try:
-                self._apply(Config.load(self._config_file))
+                self._apply(load(self._config_file))
             except ExporterError as error:
                 self._reload_ok = False
                 log.error("the configuration was not reloaded: %s", error)  # noqa: TRY400 - expected

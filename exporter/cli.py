@@ -63,19 +63,23 @@ def run(  # noqa: PLR0917 - one argument per option
 ) -> None:
     """Run the exporter, from a file or for one worker."""
     from exporter.app import Exporter  # noqa: PLC0415 - commands that need no server start fast
-    from exporter.config import Config, from_arguments  # noqa: PLC0415
+    from exporter.config import from_arguments, load, values  # noqa: PLC0415
     from exporter.web.serve import serve  # noqa: PLC0415
 
     log_output.configure(log_level, log_format)
+    try:
+        address = values.listen(listen) if listen is not None else None
+    except ValueError as error:
+        raise click.UsageError(f"--listen: {error}") from error
     if config_file is not None:
         if jmx or rest or logs or cluster or worker:
             raise click.UsageError("--config and --jmx/--rest/--log/--cluster/--worker exclude each other")
-        config = Config.load(config_file).override(listen=listen, state=state)
+        config = load(config_file).override(listen=address, state=state)
     else:
         if not (jmx or rest or logs):
             raise click.UsageError("say what to watch: --config FILE, or at least one of --jmx, --rest, --log")
         config = from_arguments(
-            jmx=jmx, rest=rest, logs=logs, cluster=cluster, worker=worker, listen=listen, state=state
+            jmx=jmx, rest=rest, logs=logs, cluster=cluster, worker=worker, listen=address, state=state
         )
     exporter = Exporter(config, config_file)
 
@@ -103,9 +107,9 @@ def check() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def check_config(file: Path) -> None:
     """Validate the exporter's own configuration FILE."""
-    from exporter.config import Config  # noqa: PLC0415
+    from exporter.config import load  # noqa: PLC0415
 
-    config = Config.load(file)
+    config = load(file)
     workers = sum(len(cluster.workers) for cluster in config.clusters)
     click.echo(f"{file}: {workers} worker(s) in {len(config.clusters)} cluster(s), no error.")
 
@@ -153,11 +157,11 @@ def mend(control_port: int) -> None:
 def _serving(config_file: Path) -> Iterator[None]:
     """The exporter with this configuration, served from a thread while the block runs."""
     from exporter.app import Exporter  # noqa: PLC0415
-    from exporter.config import Config  # noqa: PLC0415
+    from exporter.config import load  # noqa: PLC0415
     from exporter.web.serve import serving  # noqa: PLC0415
 
     log_output.configure("warn", "logfmt")
-    config = Config.load(config_file)
+    config = load(config_file)
     exporter = Exporter(config, config_file)
     exporter.start()
     try:
