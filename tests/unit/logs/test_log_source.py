@@ -1,0 +1,396 @@
+"""Following files: each record written is handed out once, whatever happens to the file or to the exporter."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from exporter.errors import SourceError, StateError
+from exporter.sources.logs.source import LIVE_GAP_S, MISSING_GRACE_S, LogSource
+
+
+@dataclass
+class World:
+    """A log file, a writer, a clock and a source that can be killed."""
+
+    folder: Path
+    now_s: float = 1_800_000_000.0
+    written: int = 0
+    got: list[int] = field(default_factory=list)
+    source: LogSource | None = None
+    committed: str | None = None
+    unread_bytes: int = 0
+
+    @property
+    def path(self) -> Path:
+        """The file that is written to."""
+        return self.folder / "connect.log"
+
+    def write(self, count: int = 1, trace_lines: int = 1) -> None:
+        """Append whole records."""
+        with self.path.open("a") as file:
+            for _ in range(count):
+                n = self.written
+                file.write(
+                    f"[2026-11-30 21:{n // 60000 % 60:02d}:{n // 1000 % 60:02d},{n % 1000:03d}] INFO n={n} (org.a.B:1)\n"
+                )
+                file.write("\tat org.a.B.c(B.java:1)\n" * trace_lines)
+                self.written += 1
+        self._touched(self.path)
+
+    def _touched(self, path: Path) -> None:
+        """Each change has a time of its own, however coarse the file system's clock is."""
+        self.now_s += 0.001
+        os.utime(path, (self.now_s, self.now_s))
+
+    def rename(self) -> None:
+        """Rotate by renaming: .1 is the newest predecessor."""
+        for number in range(60, 0, -1):
+            old = self.folder / f"connect.log.{number}"
+            if old.exists():
+                old.rename(self.folder / f"connect.log.{number + 1}")
+        if self.path.exists():
+            self.path.rename(self.folder / "connect.log.1")
+        self.path.touch()
+        self._touched(self.path)
+
+    def copytruncate(self) -> None:
+        """Rotate by copying and cutting."""
+        for number in range(60, 0, -1):
+            old = self.folder / f"connect.log.{number}"
+            if old.exists():
+                old.rename(self.folder / f"connect.log.{number + 1}")
+        if self.path.exists():
+            shutil.copyfile(self.path, self.folder / "connect.log.1")
+            self._touched(self.folder / "connect.log.1")
+            os.truncate(self.path, 0)
+            self._touched(self.path)
+
+    def poll(self, seconds: float = 1.0, batch_bytes: int = 2**20) -> None:
+        """Read once and commit."""
+        self.now_s += seconds
+        if self.source is None:
+            self.source = LogSource(
+                [str(self.path)], positions=self.committed, clock=lambda: self.now_s, batch_bytes=batch_bytes
+            )
+        reading = self.source.poll(10)
+        self.unread_bytes = reading.stats.unread_bytes
+        self.got += [int(r.message.removeprefix("n=")) for r in reading.records]
+        self.committed = self.source.positions()
+
+    def kill(self) -> None:
+        """The exporter dies; the next poll starts from what was committed."""
+        if self.source is not None:
+            self.source.close()
+        self.source = None
+
+    def settle(self) -> None:
+        """Read until nothing more can come."""
+        quiet = 0
+        while quiet < 8:
+            before = len(self.got)
+            self.poll(2.0)
+            quiet = quiet + 1 if len(self.got) == before and not self.unread_bytes else 0
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    """An empty world."""
+    made = World(tmp_path)
+    yield made
+    made.kill()
+
+
+def test_the_last_record_comes_once_the_file_is_quiet(world: World) -> None:
+    """Its trace may still be being written."""
+    world.write(3)
+    world.poll()
+    assert world.got == [0, 1]
+    world.poll(0.5)
+    assert world.got == [0, 1]
+    world.poll(0.6)
+    assert world.got == [0, 1, 2]
+
+
+def test_history_is_not_live_and_what_follows_is(world: World) -> None:
+    """A record is live if it was written while the exporter watched."""
+    world.write(3)
+    source = LogSource([str(world.path)], clock=lambda: world.now_s)
+    first = source.poll(10)
+    assert (len(first.records), first.caught_up, first.live) == (2, False, False)
+    world.now_s += 2
+    second = source.poll(10)
+    assert (len(second.records), second.caught_up, second.live) == (1, True, False)
+    world.write(2)
+    world.now_s += 1
+    third = source.poll(10)
+    assert (len(third.records), third.live) == (1, True)
+    world.now_s += LIVE_GAP_S + 1
+    assert source.poll(10).live is False
+    source.close()
+
+
+def test_a_log_that_is_never_quiet_is_caught_up_with(world: World) -> None:
+    """A loop of four attempts a second leaves no second of silence."""
+    world.write(5)
+    source = LogSource([str(world.path)], clock=lambda: world.now_s)
+    caught_up = []
+    for _ in range(3):
+        caught_up.append(source.poll(10).caught_up)
+        world.write(2)
+        world.now_s += 0.25
+    assert caught_up == [False, True, True]
+    source.close()
+
+
+def test_batches_are_bounded_and_unread_bytes_are_told(world: World) -> None:
+    """A large log is read in pieces, with a commit after each."""
+    world.write(50_000)
+    source = LogSource([str(world.path)], clock=lambda: world.now_s, batch_bytes=2**20)
+    first = source.poll(10)
+    assert 0 < len(first.records) < 50_000
+    assert first.stats.bytes_read + first.stats.unread_bytes == world.path.stat().st_size
+    source.close()
+
+
+def test_first_reading_goes_back_through_predecessors_up_to_its_limit(world: World) -> None:
+    """Oldest first; of the first file only the end."""
+    for _ in range(3):
+        world.write(100)
+        world.rename()
+    world.write(100)
+    size = world.path.stat().st_size
+    source = LogSource([str(world.path)], clock=lambda: world.now_s, first_read_limit_bytes=int(size * 2.5))
+    got = [int(r.message.removeprefix("n=")) for _ in range(4) for r in source.poll(10).records]
+    assert got[0] in range(145, 155)
+    assert got == list(range(got[0], 399))
+    source.close()
+
+
+def test_dated_predecessors_are_read_in_order(world: World) -> None:
+    """Kafka's own appender rolls hourly."""
+    for hour in ("09", "10", "11"):
+        world.write(5)
+        world.path.rename(world.folder / f"connect.log.2024-10-25-{hour}")
+    world.write(5)
+    (world.folder / "connect.log.2024-10-25-08.gz").write_bytes(b"\x1f\x8b")
+    world.settle()
+    assert world.got == list(range(20))
+
+
+def test_delete_and_recreate(world: World) -> None:
+    """The deleted file was read; the new one is read from its start."""
+    world.write(5)
+    world.poll()
+    world.path.unlink()
+    world.poll()
+    world.write(5)
+    world.settle()
+    assert world.got == list(range(10))
+
+
+def test_a_switched_symlink_is_a_rotation(world: World) -> None:
+    """Kubernetes points a link to the newest file."""
+    first, second = world.folder / "a", world.folder / "b"
+    world.path.symlink_to(first)
+    world.write(5)
+    world.poll()
+    world.write(2)
+    world.path.unlink()
+    world.path.symlink_to(second)
+    world.write(5)
+    world.settle()
+    assert world.got == list(range(12))
+
+
+def test_new_content_longer_than_the_old_offset_is_noticed(world: World) -> None:
+    """A cut between two polls, and a busy worker."""
+    world.write(2)
+    world.poll()
+    world.write(1)
+    world.copytruncate()
+    world.write(50)
+    world.settle()
+    assert world.got == list(range(53))
+
+
+def test_truncation_without_copy_reads_the_new_content(world: World) -> None:
+    """What was read stays read; what comes is read from the start."""
+    world.write(5)
+    world.settle()
+    os.truncate(world.path, 0)
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(7))
+    assert world.source is not None
+    assert world.source.poll(10).stats.truncations == 1
+
+
+def test_a_missing_file_is_an_error_with_a_remedy_and_heals(world: World) -> None:
+    """The exporter goes on looking."""
+    with pytest.raises(SourceError, match="does not exist") as caught:
+        world.poll()
+    assert (caught.value.reason, bool(caught.value.remedy)) == ("missing", True)
+    world.write(3)
+    world.settle()
+    assert world.got == [0, 1, 2]
+
+
+def test_a_file_that_goes_for_good_is_missing_after_a_grace_time(world: World) -> None:
+    """A rotation takes a moment; a deleted log is an error."""
+    world.write(3)
+    world.settle()
+    world.path.unlink()
+    world.poll(0.5)
+    with pytest.raises(SourceError) as caught:
+        world.poll(MISSING_GRACE_S)
+    assert caught.value.reason == "missing"
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(5))
+
+
+def test_a_directory_is_told(world: World) -> None:
+    """A directory instead of a file cannot be read."""
+    world.path.mkdir()
+    with pytest.raises(SourceError) as caught:
+        world.poll()
+    assert caught.value.reason == "directory"
+
+
+def test_records_before_an_unreadable_successor_are_not_lost(world: World) -> None:
+    """The old file's end comes first, the error at the next reading."""
+    world.write(3)
+    world.poll()
+    world.write(2)
+    world.path.rename(world.folder / "connect.log.1")
+    world.path.mkdir()
+    world.poll()
+    assert world.got == list(range(5))
+    with pytest.raises(SourceError):
+        world.poll()
+
+
+def test_a_pattern_takes_new_files_and_lets_old_ones_go(world: World) -> None:
+    """As under /var/log/pods; rotated predecessors are not read twice."""
+    line = "[2026-11-30 21:00:00,000] INFO {} (org.a.B:1)\n"
+    (world.folder / "a.log").write_text(line.format("a"))
+    (world.folder / "a.log.1").write_text(line.format("old"))
+    source = LogSource([str(world.folder / "*.log*")], clock=lambda: world.now_s)
+    got = [r.message for r in source.poll(10).records]
+    (world.folder / "b.log").write_text(line.format("b"))
+    (world.folder / "a.log").unlink()
+    for _ in range(5):
+        world.now_s += 3
+        got += [r.message for r in source.poll(10).records]
+    assert sorted(got) == ["a", "b", "old"]
+    (world.folder / "b.log").unlink()
+    world.now_s += 3
+    source.poll(10)
+    world.now_s += MISSING_GRACE_S
+    with pytest.raises(SourceError):
+        source.poll(10)
+    with pytest.raises(SourceError, match="No file matches"):
+        source.poll(10)
+    source.close()
+
+
+def test_damaged_positions_are_refused() -> None:
+    """Rather a sentence than a wrong count."""
+    for text in (
+        "",
+        "{}",
+        "[]",
+        json.dumps({"version": 2, "files": {}}),
+        json.dumps({"version": 1, "files": {"a": {"x": 1}}}),
+    ):
+        with pytest.raises(StateError):
+            LogSource(["x"], positions=text)
+
+
+def test_a_position_in_a_file_that_is_gone_begins_the_current_one(world: World) -> None:
+    """What the gone file had left is lost, the rest is not."""
+    world.write(5)
+    world.settle()
+    world.kill()
+    world.path.unlink()
+    (world.folder / "other").write_text("x")  # takes the inode, perhaps
+    world.write(3)
+    world.settle()
+    assert world.got == list(range(8))
+
+
+class Machine(RuleBasedStateMachine):
+    """Any order of writing, rotating, polling and dying."""
+
+    folders: Iterator[Path]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(next(self.folders))
+        self.world.rename()
+
+    @rule(count=st.integers(1, 5), lines=st.integers(0, 3))
+    def write(self, count: int, lines: int) -> None:
+        """The worker writes."""
+        self.world.write(count, lines)
+
+    @rule()
+    def rename(self) -> None:
+        """Log4j rotates."""
+        self.world.rename()
+
+    @rule()
+    def copytruncate(self) -> None:
+        """Logrotate rotates."""
+        self.world.copytruncate()
+
+    @rule(seconds=st.sampled_from([0.3, 2.0]), batch_bytes=st.sampled_from([40, 200, 2**20]))
+    def poll(self, seconds: float, batch_bytes: int) -> None:
+        """The exporter reads and commits."""
+        self.world.poll(seconds, batch_bytes)
+
+    @rule()
+    def kill(self) -> None:
+        """The exporter dies."""
+        self.world.kill()
+
+    @invariant()
+    def nothing_twice_and_in_order(self) -> None:
+        """What was handed out is a beginning of what was written."""
+        assert self.world.got == list(range(len(self.world.got)))
+
+    def teardown(self) -> None:
+        """In the end everything was handed out."""
+        self.world.settle()
+        self.world.kill()
+        assert self.world.got == list(range(self.world.written))
+
+
+def test_each_record_once_whatever_happens(tmp_path: Path) -> None:
+    """Rotations of both kinds, bounded batches and kills at any moment between commits."""
+
+    def folders() -> Iterator[Path]:
+        number = 0
+        while True:
+            number += 1
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            yield folder
+
+    Machine.folders = folders()
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=120, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
