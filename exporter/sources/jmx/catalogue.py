@@ -12,8 +12,8 @@ from typing import Literal
 
 from exporter.sources.jmx.transport import BeanQuery
 
-Unit = Literal["", "ms", "percent"]
-_FACTORS: dict[Unit, float] = {"": 1.0, "ms": 0.001, "percent": 1.0}
+Unit = Literal["", "ms"]
+_FACTORS: dict[Unit, float] = {"": 1.0, "ms": 0.001}
 
 DOMAIN = "kafka.connect"
 
@@ -24,10 +24,10 @@ class Row:
 
     Attributes:
         bean: value of the key property `type`.
-        keys: key properties that the beans have besides `type`; they are left out of the labels where `label_of` has none.
+        keys: key properties that the beans have besides `type`.
         attribute: as Kafka names it.
         series: full metric name.
-        labels: label names besides connect_cluster and worker, in the order of `keys`.
+        labels: label names besides connect_cluster and worker: those of `keys` that users know.
         help: HELP; names the bean.
     """
 
@@ -45,7 +45,7 @@ class Row:
         return value * _FACTORS[self.unit] if math.isfinite(value) else None
 
 
-def _row(
+def _row(  # noqa: PLR0917 - a row of a table
     bean: str,
     keys: str,
     attribute: str,
@@ -189,16 +189,14 @@ CATALOGUE: tuple[Row, ...] = (
         "connector task",
         "offset-commit-failure-percentage",
         "task_offset_commit_failure_ratio",
-        "Share of offset commits that failed",
-        unit="percent",
+        "Share of offset commits that failed"
     ),
     _row(
         _TASK,
         "connector task",
         "offset-commit-success-percentage",
         "task_offset_commit_success_ratio",
-        "Share of offset commits that succeeded",
-        unit="percent",
+        "Share of offset commits that succeeded"
     ),
     _row(_TASK, "connector task", "batch-size-max", "task_batch_size_max", "Largest batch in records"),
     _row(_TASK, "connector task", "batch-size-avg", "task_batch_size_avg", "Average batch in records"),

