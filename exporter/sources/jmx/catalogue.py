@@ -189,14 +189,14 @@ CATALOGUE: tuple[Row, ...] = (
         "connector task",
         "offset-commit-failure-percentage",
         "task_offset_commit_failure_ratio",
-        "Share of offset commits that failed"
+        "Share of offset commits that failed",
     ),
     _row(
         _TASK,
         "connector task",
         "offset-commit-success-percentage",
         "task_offset_commit_success_ratio",
-        "Share of offset commits that succeeded"
+        "Share of offset commits that succeeded",
     ),
     _row(_TASK, "connector task", "batch-size-max", "task_batch_size_max", "Largest batch in records"),
     _row(_TASK, "connector task", "batch-size-avg", "task_batch_size_avg", "Average batch in records"),
