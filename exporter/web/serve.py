@@ -1,0 +1,69 @@
+"""Runs the application with uvicorn: in the main thread, or in a thread of its own while a block runs."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+import uvicorn
+
+from exporter.config import Listen
+from exporter.errors import ConfigError
+from exporter.web.app import create_app
+from exporter.web.view import View
+
+
+def _bind(listen: Listen) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((listen.host, listen.port))
+    except OSError as error:
+        bound.close()
+        raise ConfigError(
+            f"{listen.host}:{listen.port} cannot be listened on: {error.strerror}.", "Choose another with --listen."
+        ) from error
+    return bound
+
+
+def _server(view: View) -> uvicorn.Server:
+    config = uvicorn.Config(
+        create_app(view),
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=5,
+    )
+    return uvicorn.Server(config)
+
+
+def serve(view: View, listen: Listen) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Raises:
+        ConfigError: the address cannot be listened on.
+    """
+    with _bind(listen) as bound:
+        _server(view).run(sockets=[bound])
+
+
+@contextlib.contextmanager
+def serving(view: View, listen: Listen) -> Iterator[int]:
+    """Serve from a thread while the block runs; gives the port.
+
+    Raises:
+        ConfigError: the address cannot be listened on.
+    """
+    with _bind(listen) as bound:
+        server = _server(view)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="server", daemon=True)
+        thread.start()
+        try:
+            yield bound.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(10)
