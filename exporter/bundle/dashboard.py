@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from exporter.bundle.files import read_yaml
+from exporter.bundle.links import uid_of
 from exporter.bundle.panel import Json, PanelSource, panel
 from exporter.bundle.template import Templates
 from exporter.errors import BundleError
@@ -28,8 +29,8 @@ _VARIABLES: tuple[tuple[str, str, str], ...] = (
     (
         "connector",
         "Connector",
-        'label_values({__name__=~"kafka_connect_(connector_state|task_reconfiguration_loop_active)",'
-        'connect_cluster=~"$cluster"}, connector)',
+        # A connector that never got a task may be known by its loop only.
+        'label_values({__name__=~"kafka_connect_(connector_state|task_reconfiguration_loop_active)"}, connector)',
     ),
 )
 
@@ -51,15 +52,6 @@ class DashboardSource(BaseModel):
     title: str
     description: str
     rows: tuple[RowSource, ...]
-
-
-def uid_of(stem: str) -> str:
-    """The stable uid of a dashboard.
-
-    Args:
-        stem: file name without ending.
-    """
-    return f"{_TAG}-{stem}"
 
 
 def read_dashboards(folder: Path) -> dict[str, DashboardSource]:
@@ -226,7 +218,7 @@ def _alert_annotation() -> Json:
         "enable": True,
         "hide": False,
         "iconColor": "red",
-        "expr": 'ALERTS{alertname=~"KafkaConnect.*",alertstate="firing",severity="critical",connect_cluster=~"$cluster"}',
+        "expr": 'ALERTS{alertname=~"KafkaConnect.*",alertstate="firing",severity="critical"}',
         "titleFormat": "{{alertname}}",
         "textFormat": "{{connect_cluster}} {{worker}} {{connector}}",
         "step": "30s",

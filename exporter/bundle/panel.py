@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from exporter.bundle.links import runbook_section
 from exporter.bundle.template import Templates
 
 Json = dict[str, object]
@@ -99,7 +100,7 @@ def panel(source: PanelSource, templates: Templates, datasource: Json, runbook_u
     if source.alert is not None:
         name = f"KafkaConnect{source.alert}"
         content["links"] = [
-            {"title": f"Runbook: {name}", "url": f"{runbook_url}#{name.lower()}", "targetBlank": True},
+            {"title": f"Runbook: {name}", "url": runbook_section(name, runbook_url), "targetBlank": True},
         ]
     return content
 

@@ -1,6 +1,7 @@
 """From the data in alerts/*.yml to Prometheus rule groups.
 
-An alert is one entry of a data file; name prefix, labels, runbook and dashboard links are added here, so that none is forgotten.
+An alert is one entry of a data file; name prefix, labels, runbook and dashboard links are added here, so that none is
+forgotten.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from exporter.bundle.dashboard import uid_of
 from exporter.bundle.files import read_yaml
+from exporter.bundle.links import dashboard_of_alert, runbook_section
 from exporter.bundle.template import Templates
 from exporter.errors import BundleError
 
@@ -79,55 +80,37 @@ def groups(areas: Mapping[str, AreaSource], templates: Templates, settings: Mapp
     Raises:
         BundleError: a text cannot be rendered; names file and alert.
     """
-    return [
-        {
-            "name": f"kafka-connect-{area.area}",
-            "interval": settings["rule_interval"],
-            "rules": [
-                _rule(name, alert, area, templates, settings, f"alerts/{stem}.yml: {name}")
-                for name, alert in area.alerts.items()
-            ],
-        }
-        for stem, area in areas.items()
-    ]
+    found: list[Group] = []
+    for stem, area in areas.items():
+        dashboard_url = dashboard_of_alert(area.dashboard, settings["grafana_url"])
+        rules: list[Rule] = []
+        for name, alert in area.alerts.items():
+            rule = _rule(PREFIX + name, alert, templates, f"alerts/{stem}.yml: {name}")
+            rule["labels"] = {"severity": alert.severity, "area": area.area}
+            rule["annotations"] = _annotations(alert, templates, f"alerts/{stem}.yml: {name}") | {
+                "runbook_url": runbook_section(PREFIX + name, settings["runbook_url"]),
+                "dashboard_url": dashboard_url,
+            }
+            rules.append(rule)
+        found.append({"name": f"kafka-connect-{area.area}", "interval": settings["rule_interval"], "rules": rules})
+    return found
 
 
-def runbook_link(alert: str, base: str) -> str:
-    """The URL of the runbook's section of an alert; GitHub's way to name anchors.
-
-    Args:
-        alert: full name.
-        base: URL of the runbook.
-    """
-    return f"{base}#{alert.lower()}"
-
-
-def _rule(
-    name: str, alert: AlertSource, area: AreaSource, templates: Templates, settings: Mapping[str, str], where: str
-) -> Rule:
-    rule: Rule = {
-        "alert": PREFIX + name,
-        "expr": templates.text(alert.expr, f"{where}: expr"),
-    }
+def _rule(name: str, alert: AlertSource, templates: Templates, where: str) -> Rule:
+    """When the alert fires."""
+    rule: Rule = {"alert": name, "expr": templates.text(alert.expr, f"{where}: expr")}
     if alert.for_ is not None:
         rule["for"] = templates.text(alert.for_, f"{where}: for")
     if alert.keep_firing_for is not None:
         rule["keep_firing_for"] = templates.text(alert.keep_firing_for, f"{where}: keep_firing_for")
-    description = templates.text(alert.description, f"{where}: description")
-    remedy = templates.text(alert.remedy, f"{where}: remedy")
-    rule["labels"] = {"severity": alert.severity, "area": area.area}
-    rule["annotations"] = {
-        "summary": templates.text(alert.summary, f"{where}: summary"),
-        "description": f"{description}\nWhat to do: {remedy}",
-        "runbook_url": runbook_link(PREFIX + name, settings["runbook_url"]),
-        "dashboard_url": _dashboard_link(area.dashboard, settings["grafana_url"]),
-    }
     return rule
 
 
-def _dashboard_link(dashboard: str, grafana_url: str) -> str:
-    variables = "".join(
-        f"{{{{ with $labels.{label} }}}}&var-{variable}={{{{ . | urlquery }}}}{{{{ end }}}}"
-        for variable, label in (("cluster", "connect_cluster"), ("worker", "worker"), ("connector", "connector"))
-    )
-    return f"{grafana_url.rstrip('/')}/d/{uid_of(dashboard)}?from=now-1h{variables}"
+def _annotations(alert: AlertSource, templates: Templates, where: str) -> dict[str, str]:
+    """What the alert says; the remedy ends the description, because many receivers show nothing else."""
+    description = templates.text(alert.description, f"{where}: description")
+    remedy = templates.text(alert.remedy, f"{where}: remedy")
+    return {
+        "summary": templates.text(alert.summary, f"{where}: summary"),
+        "description": f"{description}\nWhat to do: {remedy}",
+    }

@@ -82,9 +82,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("loop_for", "15s", DURATION, "How long a loop is persistent before it pages."),
     Setting("loop_keep_firing_for", "2m", DURATION, "How long the page outlives a gap in the loop."),
     Setting("invalid_signature_window", "3m", DURATION, "Window in which one 403 keeps the condition true."),
-    Setting(
-        "invalid_signature_for", "5m", DURATION, "How long 403s go on before they page: longer than a key rotation."
-    ),
+    Setting("invalid_signature_for", "5m", DURATION, "How long 403s last before they page: a key rotation is over."),
     Setting("downgrade_memory", "1h", DURATION, "How long a cluster is remembered as having been sessioned."),
     Setting("downgrade_for", "1m", DURATION, "How long a downgrade lasts before it pages."),
     Setting("downgrade_keep_firing_for", "30m", DURATION, "How long the page outlives the memory of the old protocol."),

@@ -1,6 +1,7 @@
 """Jinja2 as the bundle uses it: `<< value >>`, `<% statement %>`, `<# comment #>`.
 
-`{{ }}` belongs to Prometheus and Grafana, `[[ ]]` would eat the brackets of a range selector. An undefined name is an error.
+`{{ }}` belongs to Prometheus and Grafana, `[[ ]]` would eat the brackets of a range selector. An undefined name is an
+error.
 """
 
 from __future__ import annotations

@@ -1,0 +1,39 @@
+"""Links between alerts, dashboards and the runbook, each form once."""
+
+from __future__ import annotations
+
+_VARIABLES = (("cluster", "connect_cluster"), ("worker", "worker"), ("connector", "connector"))
+"""Variable of a dashboard, and the alert's label that sets it."""
+
+
+def uid_of(dashboard: str) -> str:
+    """The stable uid of a dashboard.
+
+    Args:
+        dashboard: file name without ending.
+    """
+    return f"kafka-connect-{dashboard}"
+
+
+def runbook_section(alert: str, runbook_url: str) -> str:
+    """The URL of an alert's section of the runbook; anchors as GitHub and GitLab make them of headings.
+
+    Args:
+        alert: full name.
+        runbook_url: where the runbook is published.
+    """
+    return f"{runbook_url}#{alert.lower()}"
+
+
+def dashboard_of_alert(dashboard: str, grafana_url: str) -> str:
+    """The URL of a dashboard narrowed to what an alert is about, as a template of Prometheus.
+
+    Args:
+        dashboard: file name without ending.
+        grafana_url: base URL of Grafana.
+    """
+    chosen = "".join(
+        f"{{{{ with $labels.{label} }}}}&var-{variable}={{{{ . | urlquery }}}}{{{{ end }}}}"
+        for variable, label in _VARIABLES
+    )
+    return f"{grafana_url.rstrip('/')}/d/{uid_of(dashboard)}?from=now-1h{chosen}"
