@@ -131,6 +131,21 @@ def render(directory: Path, settings: tuple[str, ...]) -> None:
         click.echo(path)
 
 
+@main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+def lint(paths: tuple[Path, ...]) -> None:
+    """Check rule files and dashboards, yours or rendered ones: PromQL, known metrics, texts a person on call needs."""
+    from exporter.bundle.lint import lint as lint_bundle  # noqa: PLC0415
+    from exporter.metrics.table import METRICS  # noqa: PLC0415
+
+    problems = lint_bundle(paths, {metric.name: metric.labels for metric in METRICS})
+    for problem in problems:
+        click.echo(problem, err=True)
+    if problems:
+        sys.exit(1)
+    click.echo("no problem found")
+
+
 @main.group(invoke_without_command=True)
 @click.option("--port", default=9507, show_default=True, help="Where the exporter serves.")
 @click.option("--control-port", default=9508, show_default=True, help="Where the demo is controlled.")
