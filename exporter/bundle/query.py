@@ -46,8 +46,6 @@ def selectors(query: str) -> tuple[Selector, ...]:
     found: list[Selector] = []
 
     def visit(expression: promql.Expr) -> bool:
-        if isinstance(expression, promql.MatrixSelector):
-            expression = expression.vector_selector
         if isinstance(expression, promql.VectorSelector):
             labels = tuple(m.name for m in expression.matchers.matchers if m.name != "__name__")
             found.append(Selector(expression.name or None, labels))
