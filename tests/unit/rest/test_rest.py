@@ -108,6 +108,7 @@ def test_parts_that_are_missing_cost_only_themselves() -> None:
         (httpx2.Response(503, content=b"<html>"), "html"),
         (httpx2.Response(200, text="hello"), "not_connect"),
         (httpx2.Response(200, json=[1]), "not_connect"),
+        (httpx2.Response(200, content=b"[" * 200_000), "not_connect"),
         (httpx2.Response(200, json={"tagline": "You Know, for Search"}), "not_connect"),
         (httpx2.Response(401, json={}), "unauthorized"),
         (httpx2.Response(403, text="no"), "unauthorized"),
@@ -176,6 +177,21 @@ def test_the_deadline_holds_whatever_the_worker_does(listener: socket.socket, ki
     assert _reason(RestSource(url), 0.5) == "timeout"
     assert time.monotonic() - began < 5
     stop.set()
+
+
+def test_the_deadline_holds_while_a_name_lookup_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lookup cannot be cut short, so the poll leaves it behind."""
+    answered = threading.Event()
+
+    def hang(*_: Any, **__: Any) -> Any:
+        answered.wait(20)
+        raise socket.gaierror(socket.EAI_AGAIN, "too late")
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    began = time.monotonic()
+    assert _reason(RestSource("http://worker.example:8083"), 0.3) == "timeout"
+    assert time.monotonic() - began < 5
+    answered.set()
 
 
 def test_an_endless_body_is_cut(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
