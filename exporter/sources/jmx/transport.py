@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, Self
+
+from exporter.sources.jmx import object_name
 
 AttributeValue = float | str | bool
 
@@ -28,8 +30,8 @@ class BeanQuery:
     """Which MBeans, and which of their attributes.
 
     Attributes:
-        pattern: an ObjectName pattern, e.g. "kafka.connect:type=connector-metrics,*".
-        attributes: their names; what a bean lacks is left out.
+        pattern: an ObjectName pattern, e.g. "kafka.connect:type=connector-metrics,connector=*".
+        attributes: their names; what a bean lacks, or cannot tell, is left out.
     """
 
     pattern: str
@@ -42,11 +44,22 @@ class Bean:
 
     Attributes:
         name: ObjectName as the worker writes it.
+        keys: its key properties as users know them, without quotes and escapes.
         attributes: numbers as float (NaN and infinities included), texts and booleans; nothing else.
     """
 
     name: str
+    keys: Mapping[str, str]
     attributes: Mapping[str, AttributeValue]
+
+    @classmethod
+    def named(cls, name: str, attributes: Mapping[str, AttributeValue]) -> Self:
+        """The bean of this ObjectName.
+
+        Raises:
+            ValueError: `name` is no ObjectName.
+        """
+        return cls(name, object_name.parse(name)[1], attributes)
 
 
 class Transport(Protocol):
@@ -56,7 +69,8 @@ class Transport(Protocol):
         """The MBeans that match.
 
         Raises:
-            SourceError: nothing could be read in `deadline_s` seconds; says why and what to do.
+            SourceError: nothing could be read in `deadline_s` seconds; says why and what to do. `reason` is one of
+                refused, timeout, unresolved, not_jmx, auth, no_java, transport.
         """
         ...
 
