@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from exporter.connect.kafka_rules import worker_id_of
 from exporter.connect.log_fold import LogFold
+from exporter.connect.loops import SILENCE_S
 from exporter.connect.readings import JmxReading, LogReading, RestReading, TailStats
 from exporter.connect.snapshot import (
     FailureView,
@@ -135,6 +136,8 @@ class WorkerState:
         jmx = self._jmx if self._fresh("jmx", at_s) else None
         rest = self._rest if self._fresh("rest", at_s) else None
         log_up = log is not None and self._health["logs"].up is not False
+        if log is not None and not log_up and at_s - (self._health["logs"].last_success_s or at_s) > SILENCE_S:
+            log = None  # what nobody can see any more is neither there nor not there
         config = (log.config if log is not None else None) or identity.properties
         protocol, leader_url, joined = self._membership(jmx, log if log_up else None)
         worker_id = self._worker_id(jmx, rest, log)
