@@ -35,10 +35,14 @@ def from_arguments(
         endpoint = RestEndpoint(values.rest_url(rest)) if rest else None
     except ValueError as error:
         raise ConfigError(f"--rest: {error}") from error
+    try:
+        address = values.jmx_address(jmx) if jmx else None
+    except ValueError as error:
+        raise ConfigError(f"--jmx: {error}") from error
     name = worker or _host(jmx, rest) or hostname()
     watched = Worker(
         name,
-        jmx=JmxEndpoint(jmx) if jmx else None,
+        jmx=JmxEndpoint(address) if address else None,
         rest=endpoint,
         logs=LogInputs(tuple(logs)) if logs else None,
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
+import copy
 import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -15,6 +14,7 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from exporter.config import values
+from exporter.config.faults import Faults, place, what
 from exporter.config.models import (
     Cluster,
     Config,
@@ -27,90 +27,12 @@ from exporter.config.models import (
 )
 from exporter.errors import ConfigError
 
-T = TypeVar("T")
-
-_LATER = {
-    "tls": "TLS to workers",
-    "extra": "further MBeans",
-    "pattern": "own log patterns",
-    "stdin": "logs on standard input",
-}
+# The keys of a worker's inputs; a short form stands for the first.
+_JMX_KEYS = ("address", "username", "password_file", "password", "transport")
+_REST_KEYS = ("url", "username", "password_file", "password")
+_LOGS_KEYS = ("paths", "timezone", "first_read_limit")
 _TRANSPORTS = ("bridge", "jmxquery")
 _ENV = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
-
-
-class _Faults:
-    """Collects what is wrong, each with its line."""
-
-    def __init__(self, environment: Mapping[str, str]) -> None:
-        self.environment = environment
-        self.defaults = CommentedMap()
-        self.found: list[tuple[int, str]] = []
-
-    def add(self, node: object, key: object, message: str) -> None:
-        self.found.append((_line(node, key), message))
-
-    def value(self, node: CommentedMap, key: str, path: str, convert: Callable[[object], T], default: T) -> T:
-        """`convert(node[key])`; a fault, and the default, if it is wrong; the default if it is absent."""
-        if key not in node:
-            return default
-        try:
-            return convert(node[key])
-        except ValueError as error:
-            self.add(node, key, f"{path}{key}: {error}")
-            return default
-
-    def known(self, node: CommentedMap, path: str, keys: tuple[str, ...]) -> None:
-        """Every key is one of `keys`."""
-        for key in node:
-            if key in keys:
-                continue
-            if key in _LATER:
-                self.add(node, key, f"{path}{key}: {_LATER[key]} is not supported in this version. Remove the key.")
-                continue
-            close = difflib.get_close_matches(str(key), keys, 1)
-            hint = f"Did you mean {close[0]}?" if close else f"Known here: {', '.join(keys)}."
-            self.add(node, key, f"{path}{key}: unknown key. {hint}")
-
-    def mapping(self, parent: CommentedMap | CommentedSeq, key: object, path: str) -> CommentedMap:
-        """The value as a mapping; a fault, and an empty one, if it is something else."""
-        node = parent[key]
-        if isinstance(node, CommentedMap):
-            return node
-        self.add(parent, key, f"{path}: expected keys and values, found {_what(node)}.")
-        return CommentedMap()
-
-    def sequence(self, parent: CommentedMap, key: str, path: str) -> CommentedSeq:
-        """The value as a list; a fault, and an empty one, if it is something else."""
-        node = parent.get(key)
-        if isinstance(node, CommentedSeq) and node:
-            return node
-        found = "nothing" if not node else _what(node)
-        self.add(
-            parent, key if key in parent else None, f"{path}: expected a list with at least one entry, found {found}."
-        )
-        return CommentedSeq()
-
-
-def _what(node: object) -> str:
-    if isinstance(node, CommentedMap):
-        return "keys and values"
-    if isinstance(node, CommentedSeq):
-        return "a list"
-    return "nothing" if node is None else repr(node)
-
-
-def _line(node: object, key: object) -> int:
-    """Line of a key (or entry, or the node itself), from 1."""
-    if not isinstance(node, (CommentedMap, CommentedSeq)):
-        return 1
-    try:
-        if key is None:
-            return int(node.lc.line) + 1
-        position = node.lc.key(key) if isinstance(node, CommentedMap) else node.lc.item(key)
-        return int(position[0]) + 1
-    except (AttributeError, KeyError, TypeError):
-        return 1  # a node that the program made from a short form
 
 
 def load(file: Path, environment: Mapping[str, str] = os.environ) -> Config:
@@ -120,7 +42,7 @@ def load(file: Path, environment: Mapping[str, str] = os.environ) -> Config:
         ConfigError: the file cannot be read or is wrong; one line per fault.
     """
     root = _parse(file)
-    faults = _Faults(environment)
+    faults = Faults(environment)
     config = _config(root, faults)
     if faults.found:
         raise ConfigError("\n".join(f"{file}:{line}: {message}" for line, message in sorted(faults.found)))
@@ -149,21 +71,21 @@ def _parse(file: Path) -> CommentedMap:
         raise ConfigError(
             f"{file}:{line}: not YAML: {error.problem}.", "Check indentation and quotes there."
         ) from error
-    except YAMLError as error:
-        raise ConfigError(f"{file}: not YAML: {error}.") from error
+    except (YAMLError, ValueError, RecursionError) as error:  # ruamel lets those of a date such as 2026-13-45 through
+        raise ConfigError(f"{file}: not YAML: {error}.", "Put odd values in quotes.") from error
     if not isinstance(root, CommentedMap):
-        raise ConfigError(f"{file}:1: expected keys and values, found {_what(root)}.", "Begin with `clusters:`.")
+        raise ConfigError(f"{file}:1: expected keys and values, found {what(root)}.", "Begin with `clusters:`.")
     return root
 
 
-def _config(root: CommentedMap, faults: _Faults) -> Config:
+def _config(root: CommentedMap, faults: Faults) -> Config:
     faults.known(root, "", ("clusters", "defaults", "listen", "state", "limits"))
     defaults = faults.mapping(root, "defaults", "defaults") if "defaults" in root else CommentedMap()
     faults.defaults = defaults
     faults.known(defaults, "defaults.", ("poll_interval", "rest_interval", "timeout", "jmx", "logs"))
-    for kind in ("jmx", "logs"):
+    for kind, keys in (("jmx", _JMX_KEYS), ("logs", _LOGS_KEYS)):
         if kind in defaults:
-            faults.mapping(defaults, kind, f"defaults.{kind}")
+            faults.known(faults.mapping(defaults, kind, f"defaults.{kind}"), f"defaults.{kind}.", keys[1:])
     clusters = tuple(
         _cluster(entries, index, f"clusters[{index}].", faults)
         for entries in [faults.sequence(root, "clusters", "clusters")]
@@ -182,13 +104,13 @@ def _config(root: CommentedMap, faults: _Faults) -> Config:
     )
 
 
-def _distinct(names: list[str], node: object, path: str, faults: _Faults) -> None:
+def _distinct(names: list[str], node: object, path: str, faults: Faults) -> None:
     for index, name in enumerate(names):
         if name and name in names[:index]:
             faults.add(node, index, f"{path}[{index}].name: {name!r} is used twice. Give each its own name.")
 
 
-def _limits(root: CommentedMap, faults: _Faults) -> Limits:
+def _limits(root: CommentedMap, faults: Faults) -> Limits:
     if "limits" not in root:
         return Limits()
     node = faults.mapping(root, "limits", "limits")
@@ -201,7 +123,7 @@ def _limits(root: CommentedMap, faults: _Faults) -> Limits:
     )
 
 
-def _cluster(entries: CommentedSeq, index: int, path: str, faults: _Faults) -> Cluster:
+def _cluster(entries: CommentedSeq, index: int, path: str, faults: Faults) -> Cluster:
     node = faults.mapping(entries, index, path.removesuffix("."))
     faults.known(node, path, ("name", "scope", "workers"))
     name = _name(node, path, faults)
@@ -214,7 +136,7 @@ def _cluster(entries: CommentedSeq, index: int, path: str, faults: _Faults) -> C
     return Cluster(name, tuple(workers), "worker" if scope == "worker" else "cluster")
 
 
-def _worker(listed: CommentedSeq, index: int, path: str, faults: _Faults) -> Worker:
+def _worker(listed: CommentedSeq, index: int, path: str, faults: Faults) -> Worker:
     node = faults.mapping(listed, index, path.removesuffix("."))
     if not node:
         if isinstance(listed[index], CommentedMap):
@@ -234,26 +156,25 @@ def _worker(listed: CommentedSeq, index: int, path: str, faults: _Faults) -> Wor
     )
 
 
-def _jmx(node: CommentedMap, path: str, faults: _Faults) -> JmxEndpoint | None:
+def _jmx(node: CommentedMap, path: str, faults: Faults) -> JmxEndpoint | None:
     if "jmx" not in node:
         return None
-    keys = ("address", "username", "password_file", "password", "transport")
-    entry = _short(node, "jmx", "address", path, faults, keys)
+    entry = _short(node, "jmx", path, faults, _JMX_KEYS)
     if entry is None:
         return None
     where = f"{path}jmx."
-    address = faults.value(entry, "address", where, _text, "")
+    address = faults.value(entry, "address", where, values.jmx_address, "")
     if "address" not in entry:
         faults.add(node, "jmx", f"{where}address: missing. Write it like connect-0:9999.")
-    transport = faults.value(entry, "transport", where, _one_of(*_TRANSPORTS), "bridge")
+    transport = faults.value(entry, "transport", where, _transport, "bridge")
     username, password = _credentials(entry, where, faults)
     return JmxEndpoint(address, username, password, "jmxquery" if transport == "jmxquery" else "bridge")
 
 
-def _rest(node: CommentedMap, path: str, faults: _Faults) -> RestEndpoint | None:
+def _rest(node: CommentedMap, path: str, faults: Faults) -> RestEndpoint | None:
     if "rest" not in node:
         return None
-    entry = _short(node, "rest", "url", path, faults, ("url", "username", "password_file", "password"))
+    entry = _short(node, "rest", path, faults, _REST_KEYS)
     if entry is None:
         return None
     where = f"{path}rest."
@@ -264,16 +185,17 @@ def _rest(node: CommentedMap, path: str, faults: _Faults) -> RestEndpoint | None
     return RestEndpoint(url, username, password)
 
 
-def _logs(node: CommentedMap, path: str, faults: _Faults) -> LogInputs | None:
+def _logs(node: CommentedMap, path: str, faults: Faults) -> LogInputs | None:
     if "logs" not in node:
         return None
     value = node["logs"]
     if isinstance(value, (str, CommentedSeq)):
         paths = CommentedMap(paths=value)
-        paths.lc.line = node.lc.key("logs")[0]
-        node = CommentedMap(logs=paths)
-    keys = ("paths", "timezone", "first_read_limit")
-    entry = _short(node, "logs", "paths", path, faults, keys)
+        place(paths, "paths", node, "logs")
+        short = CommentedMap(logs=paths)
+        place(short, "logs", node, "logs")
+        node = short
+    entry = _short(node, "logs", path, faults, _LOGS_KEYS)
     if entry is None:
         return None
     where = f"{path}logs."
@@ -290,31 +212,29 @@ def _logs(node: CommentedMap, path: str, faults: _Faults) -> LogInputs | None:
     )
 
 
-def _short(  # noqa: PLR0917 - one key of one worker, wholly described
-    node: CommentedMap, key: str, main: str, path: str, faults: _Faults, keys: tuple[str, ...]
-) -> CommentedMap | None:
+def _short(node: CommentedMap, key: str, path: str, faults: Faults, keys: tuple[str, ...]) -> CommentedMap | None:
     """A value or its long form as the long form, with the file's defaults under it; None after a fault."""
     value = node[key]
     if isinstance(value, str):
-        entry = CommentedMap({main: value})
-        entry.lc.line, entry.lc.col = node.lc.key(key)
-        entry.lc.add_kv_line_col(main, [*node.lc.key(key), *node.lc.key(key)])
+        entry = CommentedMap({keys[0]: value})
+        place(entry, keys[0], node, key)
     elif isinstance(value, CommentedMap):
-        entry = value
+        faults.known(value, f"{path}{key}.", keys)
+        entry = copy.copy(value)  # an anchor may give one mapping to several workers
     else:
-        faults.add(node, key, f"{path}{key}: expected a text or keys and values, found {_what(value)}.")
+        faults.add(node, key, f"{path}{key}: expected a text or keys and values, found {what(value)}.")
         return None
-    faults.known(entry, f"{path}{key}.", keys)
     defaults = faults.defaults.get(key)
     if isinstance(defaults, CommentedMap):
-        faults.known(defaults, f"defaults.{key}.", tuple(k for k in keys if k != main))
+        own_password = "password" in entry or "password_file" in entry
         for name in defaults:
-            if name not in entry:
+            if name in keys[1:] and name not in entry and not (own_password and name.startswith("password")):
                 entry[name] = defaults[name]
+                place(entry, name, defaults, name)
     return entry
 
 
-def _credentials(entry: CommentedMap, where: str, faults: _Faults) -> tuple[str | None, Secret | None]:
+def _credentials(entry: CommentedMap, where: str, faults: Faults) -> tuple[str | None, Secret | None]:
     username = faults.value(entry, "username", where, _text, "") or None
     password: Secret | None = None
     if "password" in entry:
@@ -327,7 +247,11 @@ def _credentials(entry: CommentedMap, where: str, faults: _Faults) -> tuple[str 
                 "Use password_file, or password: ${env:NAME}.",
             )
         elif match[1] not in faults.environment:
-            faults.add(entry, "password", f"{where}password: the environment variable {match[1]} is not set.")
+            faults.add(
+                entry,
+                "password",
+                f"{where}password: the environment variable {match[1]} is not set. Set it where the exporter starts.",
+            )
         else:
             password = Secret(faults.environment[match[1]])
     if "password_file" in entry:
@@ -336,11 +260,15 @@ def _credentials(entry: CommentedMap, where: str, faults: _Faults) -> tuple[str 
             password = Secret(secret_file.read_text(encoding="utf-8").rstrip("\r\n"))
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-            faults.add(entry, "password_file", f"{where}password_file: {secret_file} cannot be read: {reason}.")
+            faults.add(
+                entry,
+                "password_file",
+                f"{where}password_file: {secret_file} cannot be read: {reason}. Correct it or its permissions.",
+            )
     return username, password
 
 
-def _name(node: CommentedMap, path: str, faults: _Faults) -> str:
+def _name(node: CommentedMap, path: str, faults: Faults) -> str:
     if node and "name" not in node:
         faults.add(node, None, f"{path}name: missing. Give it a name; it becomes a label.")
     return faults.value(node, "name", path, _text, "")
@@ -348,7 +276,7 @@ def _name(node: CommentedMap, path: str, faults: _Faults) -> str:
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise ValueError(f"expected a text, found {_what(value)}.")
+        raise ValueError(f"expected a text, found {what(value)}.")
     return value
 
 
@@ -359,20 +287,26 @@ def _path(value: object) -> Path:
 def _paths(value: object) -> tuple[str, ...]:
     entries = [value] if isinstance(value, str) else list(value) if isinstance(value, CommentedSeq) else []
     if not entries or not all(isinstance(entry, str) and entry for entry in entries):
-        raise ValueError(f"expected a file name or a list of them, found {_what(value)}.")
+        raise ValueError(f"expected a file name or a list of them, found {what(value)}.")
     return tuple(str(entry) for entry in entries)
 
 
 def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"expected a whole number above 0, found {_what(value)}.")
+        raise ValueError(f"expected a whole number above 0, found {what(value)}.")
     return value
+
+
+def _transport(value: object) -> str:
+    if value == "jolokia":
+        raise ValueError("jolokia is not yet supported in this version. Use bridge or jmxquery.")
+    return _one_of(*_TRANSPORTS)(value)
 
 
 def _one_of(*words: str) -> Callable[[object], str]:
     def convert(value: object) -> str:
         if value not in words:
-            raise ValueError(f"expected {' or '.join(words)}, found {_what(value)}.")
+            raise ValueError(f"expected {' or '.join(words)}, found {what(value)}.")
         return str(value)
 
     return convert

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NoReturn
 
 MIB = 2**20
 DEFAULT_PORT = 9507
 
 
-@dataclass(frozen=True, slots=True)
 class Secret:
-    """A password. No way of printing it shows it; only `reveal` does."""
+    """A password. No way of printing or dumping it shows it; only `reveal` does.
 
-    _value: str = field(repr=False)
+    Not a dataclass: `dataclasses.asdict` of a configuration would take it apart.
+    """
+
+    __slots__ = ("__value",)
+
+    def __init__(self, value: str) -> None:
+        self.__value = value
 
     def reveal(self) -> str:
         """The password itself."""
-        return self._value
+        return self.__value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self.__value == other.__value
+
+    def __hash__(self) -> int:
+        return hash(self.__value)
 
     def __str__(self) -> str:
         return "<secret>"
 
     def __repr__(self) -> str:
         return "Secret(<secret>)"
+
+    def __deepcopy__(self, memo: object) -> Secret:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not serialised")
 
 
 @dataclass(frozen=True, slots=True)

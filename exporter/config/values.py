@@ -10,11 +10,19 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from exporter.config.models import DEFAULT_PORT, Listen
+from exporter.errors import ConfigError
+from exporter.sources.jmx.address import parse_address
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _DURATION_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB)?")
 _SIZE_BYTES = {None: 1, "B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+# A name, or a v6 address (urlsplit has taken its brackets off).
+_HOST = re.compile(r"[\w.-]+|[0-9a-f:.]+(?:%\w+)?")
+# A bare number is a port that was meant as one; a bare v6 address is ambiguous.
+_LISTEN = re.compile(
+    r"(?:\[(?P<v6>[0-9A-Fa-f:.]+(?:%\w+)?)\]|(?P<host>(?![0-9]+\Z)[A-Za-z0-9._-]*))(?::(?P<port>[0-9]{1,5}))?"
+)
 _PORT_MAX = 65535
 
 
@@ -38,26 +46,46 @@ def listen(value: object) -> Listen:
     """`HOST:PORT`, `:PORT`, `[v6]:PORT` or `HOST`."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{value!r} is not an address: write it like 0.0.0.0:{DEFAULT_PORT}.")
-    host, colon, port = value.rpartition(":")
-    if not colon or value.endswith("]"):
-        host, port = value, str(DEFAULT_PORT)
-    if not port.isdigit() or int(port) > _PORT_MAX:
-        raise ValueError(f"{value!r} is not an address: the port {port!r} is not a number from 0 to {_PORT_MAX}.")
-    return Listen(host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port))
+    match = _LISTEN.fullmatch(value)
+    if match is None:
+        raise ValueError(f"{value!r} is not an address: write it like 0.0.0.0:{DEFAULT_PORT} or [::1]:{DEFAULT_PORT}.")
+    port = match["port"] or str(DEFAULT_PORT)
+    if int(port) > _PORT_MAX:
+        raise ValueError(f"{value!r} is not an address: the port {port} is above {_PORT_MAX}.")
+    return Listen(match["v6"] or match["host"] or "0.0.0.0", int(port))
+
+
+def jmx_address(value: object) -> str:
+    """`host:port`, `[v6]:port` or a service URL, as it stands."""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a JMX address: write it like connect-0:9999.")  # noqa: TRY004 - one kind of error
+    try:
+        parse_address(value)
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
+    return value
 
 
 def rest_url(value: object) -> str:
     """An http or https URL without credentials, query and trailing slash."""
     if not isinstance(value, str):
         raise ValueError(f"{value!r} is not a URL: write it like http://connect-0:8083.")  # noqa: TRY004 - one kind of error
+    if "@" in value:  # first of all: what stands before it may be a password, and must not come into a message
+        raise ValueError("the URL holds a user name or password: give them as username and password_file.")
     try:
         parts = urlsplit(value)
         port = parts.port
     except ValueError as error:
         raise ValueError(f"the URL cannot be read ({error}): write it like http://connect-0:8083.") from error
-    if "@" in parts.netloc:
-        raise ValueError("the URL holds a user name or password: give them as username and password_file.")
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or port == 0:
+    host = parts.hostname or ""
+    if (
+        parts.scheme not in ("http", "https")
+        or not _HOST.fullmatch(host)
+        or parts.query
+        or parts.fragment
+        or port == 0
+        or not value.isprintable()
+    ):
         raise ValueError(f"{value!r} is not the URL of a worker: write it like http://connect-0:8083.")
     return value.rstrip("/")
 
