@@ -1,6 +1,7 @@
 """Log layouts as data: what begins a record, and where level, logger and context stand in it.
 
-A new layout is a new row of `LAYOUTS`. The layout of a file is the one that most of its lines begin records in.
+A new layout is a new row of `LAYOUTS`. Each record is read in the layout that its own first line has, so that a worker
+whose layout is changed while its log goes on is still understood.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _LOGGER = r"\((?P<logger>[\w$-]+(?:\.[\w$-]+)+)\)"
 
 # `[NAME|worker] `, `[NAME|task-N] `, `[NAME|task-N|offsets] ` (Kafka's LoggingContext). Names may hold anything but
 # control characters; `[Worker clientId=…]` and the clients' prefixes hold no such ending.
+_CLIENT = re.compile(r"\[(?:Worker|Producer|Consumer|AdminClient) (?:clientId|instanceId)=")  # clients' LogContext
 _CONTEXT = re.compile(r"\[(?P<context>[^\n]*?\|(?:worker|task-\d+(?:\|offsets)?))\] ")
 
 CONTINUATION_LINES_MAX = 400
@@ -52,12 +54,10 @@ class Layout:
             tail = self._tail_of(lines)
         context = ""
         found = _CONTEXT.match(message)
-        if found is not None and not message.startswith(
-            ("[Worker clientId=", "[Producer ", "[Consumer ", "[AdminClient ")
-        ):
+        if found is not None and _CLIENT.match(message) is None:
             context, message = found["context"], message[found.end() :]
         return Record(
-            datetime.fromisoformat(match["stamp"].decode("ascii").replace(",", ".")),
+            _stamp(match["stamp"]),
             match["level"].decode("ascii"),
             tail["logger"] if tail is not None else "",
             context,
@@ -73,6 +73,13 @@ class Layout:
             if tail is not None:
                 return tail
         return None
+
+
+def _stamp(text: bytes) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text.decode("ascii"))
+    except ValueError:
+        return None  # the 31st of February: the record is still one, without a time
 
 
 def _lines(block: bytes) -> list[str]:
@@ -91,18 +98,17 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout(
         "log4j: [%d] %p %X{connector.context}%m (%c:%L)%n",  # Apache 2.x-4.x; Confluent without :%L
         _head(rf"\[(?P<stamp>{_DATE})\] (?P<level>{_LEVELS}) "),
-        re.compile(rf" ?{_LOGGER_MAYBE_LINE}$"),
+        re.compile(rf"{_LOGGER_MAYBE_LINE}$"),
     ),
     Layout(
         "log4j: %d{ISO8601} %p %X{connector.context}%m (%c) [%t]%n",  # Strimzi up to 0.45
         _head(rf"(?P<stamp>{_DATE}) (?P<level>{_LEVELS}) +"),
-        re.compile(rf" ?{_LOGGER} \[[^\]]*\]$"),
+        re.compile(rf"{_LOGGER} \[[^\]]*\]$"),
     ),
 )
 
 
-def detect(data: bytes) -> Layout | None:
-    """The layout that most records of `data` have; None if no line begins a record of a known one."""
-    counts = [(sum(1 for _ in layout.head.finditer(data)), -index) for index, layout in enumerate(LAYOUTS)]
-    best, index = max(counts)
-    return LAYOUTS[-index] if best else None
+def heads(layouts: tuple[Layout, ...]) -> re.Pattern[bytes]:
+    """What begins a record in any of the layouts, without groups."""
+    bare = (re.sub(rb"\(\?P<\w+>", b"(?:", layout.head.pattern) for layout in layouts)
+    return re.compile(b"|".join(bare), re.MULTILINE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from exporter.connect.record import Record
-from exporter.sources.logs.layout import LAYOUTS, Layout, detect
+from exporter.sources.logs.layout import LAYOUTS, Layout, heads
 
 RECORD_BYTES_MAX = 2**20
 """Bytes of one record, or of one line without end, that are kept; what is over is dropped and counted."""
@@ -16,11 +16,19 @@ class RecordReader:
 
     Lines before the first record, and lines after a flushed one, belong to no record: they are counted as unparsed.
     Any other line without a head belongs to the record before it, whoever printed it (java.util.logging, too).
+    The pieces change nothing: of a record that is too long it is always the beginning that is kept.
     """
 
-    def __init__(self, layout: Layout | None = None) -> None:
-        """`layout` None: found in the first bytes that hold a record."""
-        self._layout = layout
+    def __init__(self, layouts: tuple[Layout, ...] = LAYOUTS, record_bytes_max: int = RECORD_BYTES_MAX) -> None:
+        """Nothing was fed yet.
+
+        Args:
+            layouts: those that the file may have, the first that fits a line wins.
+            record_bytes_max: see `RECORD_BYTES_MAX`.
+        """
+        self._layouts = layouts
+        self._heads = heads(layouts)
+        self._record_bytes_max = record_bytes_max
         self._pending: list[bytes] = []
         self._kept_bytes = 0
         self._pending_bytes = 0
@@ -34,16 +42,18 @@ class RecordReader:
         """Bytes that were fed and are not handed out yet: the last record and a line without end."""
         return self._pending_bytes + self._tail_bytes
 
+    @property
+    def kept_bytes(self) -> int:
+        """The memory that they take: `held_bytes` without what was dropped."""
+        return self._kept_bytes + len(self._tail)
+
     def feed(self, data: bytes) -> list[Record]:
         """Take the next bytes; the records that are complete with them."""
         cut = data.rfind(b"\n") + 1
         if not cut:
             self._hold_tail(data)
             return []
-        complete = self._tail + data[:cut]
-        complete_bytes = self._tail_bytes + cut
-        self._tail, self._tail_bytes = b"", 0
-        records = self._lines(complete, complete_bytes)
+        records = self._first_line_and_more(data[:cut]) if self._tail_bytes else self._lines(data[:cut], 0)
         self._hold_tail(data[cut:])
         return records
 
@@ -57,33 +67,37 @@ class RecordReader:
 
     def end(self) -> list[Record]:
         """The file ends here for good: a line without end is one, too."""
-        records = []
-        if self._tail_bytes:
-            complete, complete_bytes = self._tail, self._tail_bytes
-            self._tail, self._tail_bytes = b"", 0
-            records = self._lines(complete, complete_bytes)
+        records = self._first_line_and_more(b"") if self._tail_bytes else []
         return records + self.flush()
 
-    def _lines(self, complete: bytes, complete_bytes: int) -> list[Record]:
-        if self._layout is None:
-            self._layout = detect(complete)
-        starts = [m.start() for m in self._layout.head.finditer(complete)] if self._layout is not None else []
+    def _first_line_and_more(self, data: bytes) -> list[Record]:
+        """Complete the line that waited for its end. What is dropped of it lies in the first line then."""
+        end = data.find(b"\n")
+        first = data[:end] if end >= 0 else data
+        kept = first[: max(0, self._record_bytes_max - len(self._tail))]
+        self.bytes_lost += len(first) - len(kept)
+        dropped = self._tail_bytes - len(self._tail) + len(first) - len(kept)
+        complete = self._tail + kept + data[len(first) :]
+        self._tail, self._tail_bytes = b"", 0
+        return self._lines(complete, dropped)
+
+    def _lines(self, complete: bytes, dropped_bytes: int) -> list[Record]:
+        """Whole lines; `dropped_bytes` were in the first one."""
+        starts = [m.start() for m in self._heads.finditer(complete)]
         first = starts[0] if starts else len(complete)
-        dropped = complete_bytes - len(complete)
-        self._continue(complete[:first], first + (dropped if not starts else 0))
+        if first:
+            self._continue(complete[:first], first + dropped_bytes)
         if not starts:
             return []
         records = self.flush()
         for start, end in itertools.pairwise(starts):
             records += self._parse(complete[start:end])
         last = complete[starts[-1] :]
-        self._pending_bytes = len(last) + dropped
+        self._pending_bytes = len(last) + (dropped_bytes if starts[-1] == 0 else 0)
         self._keep(last)
         return records
 
     def _continue(self, block: bytes, block_bytes: int) -> None:
-        if not block_bytes:
-            return
         if not self._pending_bytes:
             self.lines_unparsed += block.count(b"\n") or 1
             return
@@ -91,18 +105,23 @@ class RecordReader:
         self._keep(block)
 
     def _keep(self, block: bytes) -> None:
-        kept = block[: max(0, RECORD_BYTES_MAX - self._kept_bytes)]
+        kept = block[: self._record_bytes_max - self._kept_bytes]
         self.bytes_lost += len(block) - len(kept)
         self._kept_bytes += len(kept)
-        self._pending.append(kept)
+        if kept:
+            self._pending.append(kept)
 
     def _hold_tail(self, data: bytes) -> None:
-        kept = data[: max(0, RECORD_BYTES_MAX - len(self._tail))]
+        kept = data[: self._record_bytes_max - len(self._tail)]
         self.bytes_lost += len(data) - len(kept)
         self._tail += kept
         self._tail_bytes += len(data)
 
     def _parse(self, block: bytes) -> list[Record]:
-        layout = self._layout if self._layout is not None else LAYOUTS[0]
-        record = layout.parse(block)
-        return [record] if record is not None else []
+        kept = block[: self._record_bytes_max]
+        self.bytes_lost += len(block) - len(kept)
+        for layout in self._layouts:
+            record = layout.parse(kept)
+            if record is not None:
+                return [record]
+        return []

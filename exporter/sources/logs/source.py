@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import glob
 import json
+import logging
+import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from exporter.connect.readings import LogReading, TailStats
 from exporter.connect.record import Record
 from exporter.errors import SourceError, StateError
-from exporter.sources.logs.tail import Position, Tail
+from exporter.sources.logs.family import is_rotated, members
+from exporter.sources.logs.position import Position
+from exporter.sources.logs.tail import Tail
 from exporter.sources.source import SourceKind
 
 BATCH_BYTES = 4 * 2**20
@@ -22,9 +27,29 @@ MISSING_GRACE_S = 5.0
 """A path may be missing for a moment while it is rotated."""
 
 LIVE_GAP_S = 30.0
-"""After a longer pause between polls the time of reading is not the time of writing."""
+"""If the end was seen longer ago, the time of reading is not the time of writing."""
 
 _POSITIONS_VERSION = 1
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Followed:
+    """One file being followed. Times are seconds since the epoch.
+
+    Attributes:
+        grown_at_s: when bytes came last.
+        end_seen_at_s: when there was nothing more to read last; what comes in the next batch is younger.
+        missing_since_s: since when its path is gone.
+        error: why it could not be read last time.
+    """
+
+    tail: Tail
+    grown_at_s: float
+    end_seen_at_s: float | None
+    missing_since_s: float | None = None
+    error: SourceError | None = None
 
 
 class LogSource:
@@ -38,6 +63,7 @@ class LogSource:
         *,
         positions: str | None = None,
         first_read_limit_bytes: int = 256 * 2**20,
+        history: bool = True,
         clock: Callable[[], float] = time.time,
         quiet_s: float = QUIET_S,
         batch_bytes: int = BATCH_BYTES,
@@ -48,6 +74,7 @@ class LogSource:
             paths: files and globs.
             positions: what `positions()` of an earlier source said; reading goes on there.
             first_read_limit_bytes: per file with its rotated predecessors, where there is no position.
+            history: False begins at the end of files that are there at first and have no position.
             clock: seconds since the epoch.
             quiet_s: see `QUIET_S`.
             batch_bytes: read by one poll, about.
@@ -57,75 +84,67 @@ class LogSource:
         """
         self._paths = tuple(paths)
         self._first_read_limit_bytes = first_read_limit_bytes
+        self._history = history
         self._clock = clock
         self._quiet_s = quiet_s
         self._batch_bytes = batch_bytes
         self._saved = _parse(positions)
-        self._tails: dict[str, Tail] = {}
-        self._grown_at_s: dict[str, float] = {}
-        self._missing_since_s: dict[str, float] = {}
-        self._followed: set[str] = set()
+        self._followed: dict[str, _Followed] = {}
+        self._rotation_bases = set(self._saved)
+        self._ended = TailStats()
         self._caught_up = False
+        self._began_at_s: float | None = None
         self._polled_at_s: float | None = None
 
     def poll(self, deadline_s: float) -> LogReading:  # noqa: ARG002 - a batch is short
         """Read the next batch.
 
         Raises:
-            SourceError: no file could be read.
+            SourceError: no file could be read. One that cannot be read beside others that can is told in the log.
         """
         now_s = self._clock()
-        live = self._caught_up and self._polled_at_s is not None and now_s - self._polled_at_s < LIVE_GAP_S
-        self._polled_at_s = now_s
         records: list[Record] = []
-        errors: list[SourceError] = []
-        readable = 0
+        live = True
         left_bytes = self._batch_bytes
-        for name in self._expand():
-            tail = self._tail(name, now_s)
-            before = tail.bytes_read
-            try:
-                records += tail.read(max(1, left_bytes))
-            except SourceError as error:
-                errors.append(error)
-                continue
-            left_bytes -= tail.bytes_read - before
-            if tail.bytes_read != before:
-                self._grown_at_s[name] = now_s
-            if tail.at_end and now_s - self._grown_at_s[name] >= self._quiet_s:
-                records += tail.flush()
-            if self._gone(name, tail, now_s):
-                errors.append(tail.missing())
-            else:
-                readable += 1
-        if errors and not readable and not records:
-            raise errors[0]
-        if not self._tails:
+        names = self._expand()
+        for name in names:
+            file = self._file(name, now_s)
+            live_from_here = file.tail.caught_up and file.end_seen_at_s is not None
+            live_from_here = live_from_here and now_s - (file.end_seen_at_s or 0.0) < LIVE_GAP_S
+            before = file.tail.bytes_read
+            found = self._read(file, max(1, left_bytes), now_s)
+            left_bytes -= file.tail.bytes_read - before
+            records += found
+            live = live and (live_from_here or not found)
+        errors = [file.error for file in self._followed.values() if file.error is not None]
+        self._forget(now_s)
+        self._polled_at_s = now_s
+        if not names:
             raise SourceError(
                 "missing", f"No file matches {', '.join(self._paths)}.", "Correct the pattern, or start the worker."
             )
-        self._caught_up = self._caught_up or all(tail.caught_up for tail in self._tails.values())
+        if len(errors) == len(names) and not records:
+            raise errors[0]
+        live = live and self._caught_up
+        # A file that cannot be read holds up only itself: what it has will not be live when it can be.
+        self._caught_up = self._caught_up or all(
+            file.tail.caught_up or file.error is not None for file in self._followed.values()
+        )
         return LogReading(tuple(records), self._caught_up, live, self._stats())
 
     def positions(self) -> str:
         """How far the files are handed out, as JSON."""
         files = {name: p.to_json() for name, p in self._saved.items()}
-        for name, tail in self._tails.items():
-            position = tail.position
+        for name, file in self._followed.items():
+            position = file.tail.position
             if position is not None:
                 files[name] = position.to_json()
         return json.dumps({"version": _POSITIONS_VERSION, "files": files}, sort_keys=True)
 
     def close(self) -> None:
         """Close the files."""
-        for tail in self._tails.values():
-            tail.close()
-
-    def _tail(self, name: str, now_s: float) -> Tail:
-        if name not in self._tails:
-            self._tails[name] = Tail(Path(name), self._saved.pop(name, None), self._first_read_limit_bytes)
-            self._grown_at_s[name] = now_s
-        return self._tails[name]
+        for file in self._followed.values():
+            file.tail.close()
 
     def _expand(self) -> list[str]:
         """Files to read: the plain paths, what the patterns match now, and what they matched before."""
@@ -134,35 +153,87 @@ class LogSource:
             if glob.has_magic(pattern):
                 matched = sorted(glob.glob(pattern))  # noqa: PTH207 - patterns may be absolute
                 # A rotated predecessor is read through its file, not for itself.
-                self._followed |= set(matched)
-                rotated = {m for m in matched for base in self._followed if m.startswith((f"{base}.", f"{base}-"))}
-                self._followed -= rotated
+                self._rotation_bases |= set(matched)
+                rotated = {m for m in matched for base in self._rotation_bases if is_rotated(m, base)}
+                self._rotation_bases -= rotated
                 names |= dict.fromkeys(m for m in matched if m not in rotated)
             else:
                 names[pattern] = None
-        return list(names | dict.fromkeys(self._tails))
+        return list(names | dict.fromkeys(self._followed))
 
-    def _gone(self, name: str, tail: Tail, now_s: float) -> bool:
-        """Whether the path has been missing for longer than a rotation takes."""
-        if not tail.path_missing:
-            self._missing_since_s.pop(name, None)
-            return False
-        gone = now_s - self._missing_since_s.setdefault(name, now_s) >= MISSING_GRACE_S
-        if gone and name not in self._paths:
-            tail.close()  # a pattern's file that went: it was read to its end
-            del self._tails[name]
-        return gone
+    def _file(self, name: str, now_s: float) -> _Followed:
+        if name not in self._followed:
+            appeared = self._polled_at_s is not None  # no pattern matched it a moment ago
+            limit_bytes = self._first_read_limit_bytes if self._history or appeared else None
+            tail = Tail(Path(name), self._saved.pop(name, None), limit_bytes, appeared=appeared)
+            self._followed[name] = _Followed(tail, now_s, self._polled_at_s if appeared else None)
+        return self._followed[name]
+
+    def _read(self, file: _Followed, budget_bytes: int, now_s: float) -> list[Record]:
+        """Read one file and note what that tells: whether it grew, ended, is gone or cannot be read."""
+        tail = file.tail
+        before = tail.bytes_read
+        try:
+            records = tail.read(budget_bytes)
+        except SourceError as error:
+            if file.error is None or file.error.reason != error.reason:
+                log.warning("%s", error)
+            file.error = error
+            if error.reason == "missing":
+                file.end_seen_at_s = now_s  # nothing there: all that comes is new
+            return []
+        if tail.bytes_read != before:
+            file.grown_at_s = now_s
+        if tail.at_end:
+            file.end_seen_at_s = now_s
+            if now_s - file.grown_at_s >= self._quiet_s:
+                records += tail.flush()
+        file.missing_since_s = (file.missing_since_s or now_s) if tail.path_missing else None
+        # Longer than a rotation takes?
+        gone = file.missing_since_s is not None and now_s - file.missing_since_s >= MISSING_GRACE_S
+        file.error = tail.missing() if gone else None
+        if gone:
+            records += tail.end()
+        return records
+
+    def _forget(self, now_s: float) -> None:
+        """Let go a pattern's files that are gone and read to their end.
+
+        Their positions stay while a rotated predecessor does: it must not be taken for a file of its own.
+        """
+        for name, file in list(self._followed.items()):
+            if file.error is not None and file.error.reason == "missing" and name not in self._paths:
+                position = file.tail.position
+                if position is not None:
+                    self._saved[name] = position
+                file.tail.close()
+                self._ended = _sum([self._ended, _stats_of(file.tail)])
+                del self._followed[name]
+        if self._began_at_s is None:
+            self._began_at_s = now_s
+        if now_s - self._began_at_s >= MISSING_GRACE_S:
+            for name in [n for n in self._saved if not os.path.lexists(n) and not members(Path(n))]:
+                del self._saved[name]
+                self._rotation_bases.discard(name)
 
     def _stats(self) -> TailStats:
-        tails = self._tails.values()
-        return TailStats(
-            bytes_read=sum(t.bytes_read for t in tails),
-            bytes_lost=sum(t.bytes_lost for t in tails),
-            records_unparsed=sum(t.lines_unparsed for t in tails),
-            rotations=sum(t.rotations for t in tails),
-            truncations=sum(t.truncations for t in tails),
-            unread_bytes=sum(t.unread_bytes() for t in tails),
-        )
+        stats = _sum([self._ended, *(_stats_of(file.tail) for file in self._followed.values())])
+        return replace(stats, unread_bytes=sum(file.tail.unread_bytes() for file in self._followed.values()))
+
+
+def _stats_of(tail: Tail) -> TailStats:
+    """The totals of one file, without what is unread."""
+    return TailStats(
+        bytes_read=tail.bytes_read,
+        bytes_lost=tail.bytes_lost,
+        records_unparsed=tail.lines_unparsed,
+        rotations=tail.rotations,
+        truncations=tail.truncations,
+    )
+
+
+def _sum(parts: Sequence[TailStats]) -> TailStats:
+    return TailStats(*(sum(column) for column in zip(*map(astuple, parts), strict=True)))
 
 
 def _parse(positions: str | None) -> dict[str, Position]:
@@ -172,6 +243,6 @@ def _parse(positions: str | None) -> dict[str, Position]:
         document = json.loads(positions)
         if document["version"] != _POSITIONS_VERSION:
             raise StateError("The saved log positions are of another version.", "Move the state directory away.")
-        return {name: Position(**fields) for name, fields in document["files"].items()}
+        return {name: Position.from_json(fields) for name, fields in document["files"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StateError("The saved log positions are damaged.", "Move the state directory away.") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from exporter.errors import SourceError, StateError
+from exporter.sources.logs import tail
 from exporter.sources.logs.source import LIVE_GAP_S, MISSING_GRACE_S, LogSource
 
 
@@ -306,12 +308,16 @@ def test_a_pattern_takes_new_files_and_lets_old_ones_go(world: World) -> None:
 
 def test_damaged_positions_are_refused() -> None:
     """Rather a sentence than a wrong count."""
+    fields = {"dev": 1, "ino": 1, "fingerprint_bytes": 1, "fingerprint": "x", "offset": 0, "mtime_ns": 0}
+    LogSource(["x"], positions=json.dumps({"version": 1, "files": {"a": fields}}))
     for text in (
         "",
         "{}",
         "[]",
         json.dumps({"version": 2, "files": {}}),
         json.dumps({"version": 1, "files": {"a": {"x": 1}}}),
+        json.dumps({"version": 1, "files": {"a": {**fields, "offset": "1"}}}),
+        json.dumps({"version": 1, "files": {"a": {**fields, "offset": -1}}}),
     ):
         with pytest.raises(StateError):
             LogSource(["x"], positions=text)
@@ -327,6 +333,206 @@ def test_a_position_in_a_file_that_is_gone_begins_the_current_one(world: World) 
     world.write(3)
     world.settle()
     assert world.got == list(range(8))
+
+
+def test_a_file_cut_and_then_deleted_does_not_hold_up_the_reading(world: World) -> None:
+    """The open file is empty and the path is gone: there is nothing to read, and what comes is read."""
+    world.write(3)
+    world.settle()
+    os.truncate(world.path, 0)
+    world.path.unlink()
+    world.poll()
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(5))
+
+
+def test_a_file_that_may_not_be_read_for_a_while_keeps_its_position(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart, too: else all would be read a second time."""
+    world.write(3)
+    world.settle()
+    world.kill()
+
+    def denied(path: Path) -> int:
+        raise PermissionError(errno.EACCES, "denied", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tail, "_open", denied)
+        with pytest.raises(SourceError) as caught:
+            world.poll()
+        assert (caught.value.reason, bool(caught.value.remedy)) == ("permission", True)
+        assert world.source is not None
+        world.committed = world.source.positions()
+    world.kill()
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(5))
+
+
+def test_an_error_of_the_file_system_is_a_source_error_and_heals(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A network file system that hiccups while an open file is read."""
+    world.write(3)
+    world.poll()
+
+    def stale(_fd: int, _length: int) -> str:
+        raise OSError(errno.ESTALE, "Stale file handle")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tail, "fingerprint", stale)
+        with pytest.raises(SourceError, match="Stale") as caught:
+            world.poll()
+        assert caught.value.reason == "unreadable"
+    world.settle()
+    assert world.got == [0, 1, 2]
+
+
+def test_predecessors_that_may_not_be_read_are_left_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only root may read old logs: the current one is read all the same."""
+    world.write(3)
+    world.rename()
+    world.write(2)
+    monkeypatch.setattr(os, "access", lambda path, _mode: not str(path).endswith(".1"))
+    world.settle()
+    assert world.got == [3, 4]
+
+
+def test_only_rotated_files_are_predecessors(world: World) -> None:
+    """Other files and folders may have the log's name and more."""
+    (world.folder / "connect.log.d").mkdir()
+    (world.folder / "connect.log.1").mkdir()
+    for name in ("connect.log-errors.log", "connect.log.bak", "connect.log.2.gz"):
+        (world.folder / name).write_text("[2026-11-30 21:00:00,000] INFO n=77 (org.a.B:1)\n")
+    world.write(2)
+    world.settle()
+    assert world.got == [0, 1]
+
+
+def test_a_file_renamed_to_anything_while_the_exporter_was_down_is_read_to_its_end(world: World) -> None:
+    """Its inode and its beginning tell it."""
+    world.write(3)
+    world.settle()
+    world.kill()
+    world.write(2)
+    world.path.rename(world.folder / "before-the-upgrade.txt")
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(7))
+
+
+def test_dated_numbers_are_not_counted_numbers(world: World) -> None:
+    """Of `.20241025` and `.20241026` the first is older, though of `.1` and `.2` the second is."""
+    for day in ("20241025", "20241026"):
+        world.write(2)
+        world.path.rename(world.folder / f"connect.log.{day}")
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(6))
+
+
+def test_without_history_reading_begins_at_the_end(world: World) -> None:
+    """Of files that are there at first; what appears later is read whole."""
+    world.write(5)
+    other = world.folder / "other.log"
+    source = LogSource([str(world.path), str(other)], clock=lambda: world.now_s, history=False)
+    got = list(source.poll(10).records)
+    world.write(2)
+    other.write_text("[2026-11-30 21:00:00,000] INFO other (org.a.B:1)\n")
+    for _ in range(3):
+        world.now_s += 2
+        reading = source.poll(10)
+        got += reading.records
+        assert reading.live
+    assert [r.message for r in got] == ["n=5", "n=6", "other"]
+    source.close()
+
+
+def test_a_missing_file_does_not_keep_the_other_from_catching_up(world: World) -> None:
+    """And what the missing one has once it is there, is new."""
+    world.write(3)
+    other = world.folder / "other.log"
+    source = LogSource([str(world.path), str(other)], clock=lambda: world.now_s)
+    source.poll(10)
+    world.now_s += 2
+    assert source.poll(10).caught_up
+    other.write_text("[2026-11-30 21:00:00,000] INFO a (org.a.B:1)\n" * 2)
+    world.now_s += 1
+    reading = source.poll(10)
+    assert (len(reading.records), reading.live) == (1, True)
+    source.close()
+
+
+def test_what_an_unreadable_file_held_is_not_live_once_it_can_be_read(world: World) -> None:
+    """It may be old."""
+    world.write(3)
+    other = world.folder / "other.log"
+    other.mkdir()
+    source = LogSource([str(world.path), str(other)], clock=lambda: world.now_s)
+    for _ in range(2):
+        world.now_s += 2
+        source.poll(10)
+    other.rmdir()
+    other.write_text("[2026-11-30 21:00:00,000] INFO a (org.a.B:1)\n" * 2)
+    world.now_s += 1
+    reading = source.poll(10)
+    assert (len(reading.records), reading.caught_up, reading.live) == (1, True, False)
+    source.close()
+
+
+def test_a_backlog_is_not_live_however_often_it_is_polled(world: World) -> None:
+    """After a pause all is old until the end has been seen again."""
+    world.write(3)
+    source = LogSource([str(world.path)], clock=lambda: world.now_s, batch_bytes=100)
+    for _ in range(6):
+        world.now_s += 2
+        source.poll(10)
+    world.write(20)
+    world.now_s += LIVE_GAP_S
+    lives = []
+    for _ in range(40):
+        world.now_s += 0.01
+        reading = source.poll(10)
+        lives += [reading.live] if reading.records else []
+    assert lives
+    assert not any(lives)
+    world.now_s += 2
+    source.poll(10)
+    world.write(2)
+    after = [source.poll(10) for _ in range(3)]
+    assert [reading.live for reading in after if reading.records] == [True]
+    source.close()
+
+
+def test_totals_do_not_fall_and_predecessors_are_not_read_anew_when_a_patterns_file_goes(world: World) -> None:
+    """A counter that falls would be taken for a restart; so, too, after one."""
+    line = "[2026-11-30 21:00:00,000] INFO {} (org.a.B:1)\n"
+    (world.folder / "a.log").write_text(line.format("a"))
+    (world.folder / "a.log.1").write_text(line.format("old"))
+    (world.folder / "b.log").write_text(line.format("b"))
+    pattern = str(world.folder / "*.log*")
+    source = LogSource([pattern], clock=lambda: world.now_s)
+    got, totals = [], []
+    for step in range(8):
+        if step == 2:
+            (world.folder / "a.log").unlink()
+        world.now_s += 3
+        reading = source.poll(10)
+        got += [r.message for r in reading.records]
+        totals.append(reading.stats.bytes_read)
+    assert totals == [3 * len(line.format("a")) + 2] * 8
+    committed = source.positions()
+    source.close()
+    source = LogSource([pattern], positions=committed, clock=lambda: world.now_s)
+    for _ in range(3):
+        world.now_s += 3
+        got += [r.message for r in source.poll(10).records]
+    assert sorted(got) == ["a", "b", "old"]
+    (world.folder / "a.log.1").unlink()
+    world.now_s += 3
+    source.poll(10)
+    assert list(json.loads(source.positions())["files"]) == [str(world.folder / "b.log")]
+    source.close()
 
 
 class Machine(RuleBasedStateMachine):

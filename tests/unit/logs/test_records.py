@@ -135,11 +135,11 @@ def test_endless_lines_and_records_cost_bounded_memory() -> None:
     found = reader.feed(b"[2024-10-25 14:03:09,001] INFO big ")
     for _ in range(10):
         found += reader.feed(b"x" * 2**20)
-        assert len(reader._tail) <= records.RECORD_BYTES_MAX  # noqa: SLF001
+        assert reader.kept_bytes <= 2 * records.RECORD_BYTES_MAX
     found += reader.feed(b"\n[2024-10-25 14:03:09,002] INFO next (org.a.B:1)\n")
     for _ in range(30):
         found += reader.feed(b"\tat line\n" * 10000)
-    assert sum(map(len, reader._pending)) <= records.RECORD_BYTES_MAX  # noqa: SLF001
+    assert reader.kept_bytes <= records.RECORD_BYTES_MAX
     found += reader.end()
     assert [r.message[:4] for r in found] == ["big ", "next"]
     assert len(found[1].lines) == 400
@@ -162,3 +162,64 @@ def test_any_pieces_give_the_same_records(sizes: list[int]) -> None:
         assert 0 <= reader.held_bytes <= fed
     assert found + reader.end() == _read(whole)[0]
     assert reader.held_bytes == 0
+
+
+def test_records_after_a_cut_line_are_not_held() -> None:
+    """What was dropped of a line counts for its own record: else a restart would read the next ones twice."""
+    reader = RecordReader(record_bytes_max=100)
+    next_line = b"[2024-10-25 14:03:09,002] INFO next (org.a.B:1)\n"
+    reader.feed(b"[2024-10-25 14:03:09,001] INFO big " + b"x" * 500)
+    found = reader.feed(b"x" * 500 + b"\n" + next_line * 3)
+    assert [r.message[:4] for r in found] == ["big ", "next", "next"]
+    assert reader.held_bytes == len(next_line)
+
+
+def test_an_impossible_date_costs_the_stamp_not_the_record() -> None:
+    """Bad input never ends the reading."""
+    record = _one("[2024-02-31 14:03:09,001] INFO a (org.a.B:1)\n")
+    assert (record.stamp, record.message) == (None, "a")
+
+
+def test_a_layout_that_changes_within_a_file_is_followed() -> None:
+    """A worker is restarted with another pattern and goes on in the same file."""
+    found, _ = _read(
+        b"[2024-10-25 14:03:09,001] INFO a (org.a.B:1)\n2024-10-25 14:05:09,001 WARN [c|worker] b (org.a.B) [main]\n"
+    )
+    assert [(r.level, r.context, r.message) for r in found] == [("INFO", "", "a"), ("WARN", "c|worker", "b")]
+
+
+def test_a_connector_named_like_a_client_keeps_its_context() -> None:
+    """Only `clientId=` or `instanceId=` makes a client's prefix."""
+    record = _one("[2024-10-25 14:03:09,001] INFO [Producer of x|task-0] y (org.a.B:1)\n")
+    assert (record.context, record.message) == ("Producer of x|task-0", "y")
+
+
+_LINES = st.sampled_from(
+    [
+        b"[2024-10-25 14:03:09,001] INFO short (org.a.B:1)\n",
+        b"2024-10-25 14:03:09,001 WARN strimzi (org.a.B) [main]\n",
+        b"[2024-10-25 14:03:09,001] ERROR " + b"long " * 30 + b"(org.a.B:1)\n",
+        b"\tat org.a.B.c(B.java:1)\r\n",
+        b"\tat " + b"y" * 150 + b"\n",
+        b"caf\xe9\n",
+        b"\n",
+    ]
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(_LINES, max_size=12), st.lists(st.integers(1, 90), min_size=1, max_size=9))
+def test_pieces_change_nothing_where_records_are_cut(lines: list[bytes], sizes: list[int]) -> None:
+    """Records, what is held and what is left over are those of one piece, also around the limit of a record."""
+    whole = b"".join(lines)
+    once, pieces = RecordReader(record_bytes_max=100), RecordReader(record_bytes_max=100)
+    expected = once.feed(whole)
+    found: list[Record] = []
+    fed = 0
+    for size in itertools.cycle(sizes):
+        if fed >= len(whole):
+            break
+        found += pieces.feed(whole[fed : fed + size])
+        fed += size
+    assert (found, pieces.held_bytes) == (expected, once.held_bytes)
+    assert (pieces.end(), pieces.lines_unparsed) == (once.end(), once.lines_unparsed)
