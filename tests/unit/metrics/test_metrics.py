@@ -66,7 +66,7 @@ def _samples(*snapshots: WorkerSnapshot, form: render.Format = "text", health: E
     page = Page(snapshots, health or ExporterHealth("9.9"))
     text = render.render(render.registry(lambda: page), form).decode()
     parse = parse_openmetrics if form == "openmetrics" else parse_text
-    families = list(parse(text))  # type: ignore[no-untyped-call]
+    families = list(parse(text))
     found: Samples = {}
     for family in families:
         for sample in family.samples:
