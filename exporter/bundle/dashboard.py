@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from exporter.bundle.files import read_yaml
-from exporter.bundle.links import uid_of
+from exporter.bundle.links import grafana_link, uid_of
 from exporter.bundle.panel import Json, PanelSource, panel
 from exporter.bundle.template import Templates
 from exporter.errors import BundleError
@@ -98,7 +98,7 @@ def dashboard(stem: str, source: DashboardSource, templates: Templates, settings
         "timepicker": {},
         "timezone": "",
         "weekStart": "",
-        "annotations": {"list": [_alert_annotation()]},
+        "annotations": {"list": []},
         "links": _links(settings["runbook_url"]),
         "templating": {"list": _variables()},
         "panels": _laid_out(stem, source, templates, settings),
@@ -140,7 +140,7 @@ def _variables() -> list[Json]:
         "label": "Data source",
         "type": "datasource",
         "query": "prometheus",
-        "current": {},
+        "current": {"selected": False, "text": "default", "value": "default"},
         "hide": 0,
         "includeAll": False,
         "multi": False,
@@ -157,7 +157,6 @@ def _variables() -> list[Json]:
                 "label": label,
                 "type": "query",
                 "datasource": _DATASOURCE,
-                "definition": query,
                 "query": {"query": query, "refId": f"{name}Variable"},
                 "allValue": ".*",  # not a list of names: a connector may be unnamed, and names may need escaping
                 "current": {"selected": True, "text": ["All"], "value": ["$__all"]},
@@ -176,50 +175,10 @@ def _variables() -> list[Json]:
 
 
 def _links(runbook_url: str) -> list[Json]:
-    common: Json = {"asDropdown": False, "icon": "external link", "keepTime": False, "tags": [], "tooltip": ""}
     return [
-        {
-            **common,
-            "title": "Kafka Connect",
-            "type": "dashboards",
-            "tags": [_TAG],
-            "asDropdown": True,
-            "includeVars": True,
-            "keepTime": True,
-            "targetBlank": False,
-            "url": "",
-        },
-        {
-            **common,
-            "title": "Alerts",
-            "type": "link",
-            "icon": "bolt",
-            "url": "/alerting/list?search=KafkaConnect",
-            "includeVars": False,
-            "targetBlank": False,
-        },
-        {
-            **common,
-            "title": "Runbook",
-            "type": "link",
-            "icon": "doc",
-            "url": runbook_url,
-            "includeVars": False,
-            "targetBlank": True,
-        },
+        grafana_link(
+            "Kafka Connect", "", type="dashboards", tags=[_TAG], asDropdown=True, includeVars=True, keepTime=True
+        ),
+        grafana_link("Alerts", "/alerting/list?search=KafkaConnect", icon="bolt"),
+        grafana_link("Runbook", runbook_url, icon="doc", targetBlank=True),
     ]
-
-
-def _alert_annotation() -> Json:
-    """Marks on every graph where a page was firing."""
-    return {
-        "name": "Critical alerts",
-        "datasource": _DATASOURCE,
-        "enable": True,
-        "hide": False,
-        "iconColor": "red",
-        "expr": 'ALERTS{alertname=~"KafkaConnect.*",alertstate="firing",severity="critical"}',
-        "titleFormat": "{{alertname}}",
-        "textFormat": "{{connect_cluster}} {{worker}} {{connector}}",
-        "step": "30s",
-    }

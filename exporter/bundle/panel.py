@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from exporter.bundle.links import runbook_section
+from exporter.bundle.links import grafana_link, runbook_section
 from exporter.bundle.template import Templates
 
 Json = dict[str, object]
@@ -48,7 +48,7 @@ class PanelSource(BaseModel):
     Attributes:
         alert: the alert, without prefix, whose runbook section the panel links to.
         values: texts for single numbers.
-        steps: colour from a value upwards; the colour below the first is green.
+        steps: colour from a value upwards; the colour below the first is green, in a table none.
         columns: for a table: label → heading, in order; other labels are hidden.
         matrix: for a table: the labels that become (rows, columns); one query.
         no_data: shown instead of "No data", where nothing is good news.
@@ -99,9 +99,7 @@ def panel(source: PanelSource, templates: Templates, datasource: Json, runbook_u
     }
     if source.alert is not None:
         name = f"KafkaConnect{source.alert}"
-        content["links"] = [
-            {"title": f"Runbook: {name}", "url": runbook_section(name, runbook_url), "targetBlank": True},
-        ]
+        content["links"] = [grafana_link(f"Runbook: {name}", runbook_section(name, runbook_url), targetBlank=True)]
     return content
 
 
@@ -143,7 +141,7 @@ _CUSTOM: dict[Kind, Json] = {
         "axisPlacement": "auto",
     },
     "table": {"align": "auto", "cellOptions": {"type": "auto"}, "inspect": False},
-    "state-timeline": {"lineWidth": 0, "fillOpacity": 80, "spanNulls": False},
+    "state-timeline": {"lineWidth": 0, "fillOpacity": 80},
 }
 
 
@@ -153,15 +151,18 @@ def _defaults(source: PanelSource) -> Json:
         custom["stacking"] = {"mode": "normal", "group": "A"}
     if source.kind == "table" and source.values:
         custom["cellOptions"] = {"type": "color-background", "mode": "basic"}
-    steps = [{"color": "green", "value": None}, *({"color": c, "value": v} for v, c in source.steps.items())]
+    # A cell of a table that no text is given to, a name for example, is no good news.
+    below = "transparent" if source.kind == "table" else "green"
+    steps = [{"color": below, "value": None}, *({"color": c, "value": v} for v, c in source.steps.items())]
     coloured_by_value = source.kind == "stat" or bool(source.values)
     defaults: Json = {
         "unit": source.unit,
         "color": {"mode": "thresholds" if coloured_by_value else "palette-classic"},
         "thresholds": {"mode": "absolute", "steps": steps},
         "mappings": _mappings(source),
-        "custom": custom,
     }
+    if custom:
+        defaults["custom"] = custom
     if source.kind == "timeseries":
         defaults["min"] = 0
     if source.no_data is not None:
