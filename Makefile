@@ -11,7 +11,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest --durations=20
 # What these measure is printed.
-REAL := $(PYTEST) -v -s
+REAL := $(PYTEST) -v -s --timeout 600
 PROGRAMS := java:default-jdk-headless javac:default-jdk-headless mvn:maven prometheus:prometheus promtool:prometheus \
     prometheus-alertmanager:prometheus-alertmanager chromium:chromium chromedriver:chromium-driver
 LAB_VERSION := 4.4.0
