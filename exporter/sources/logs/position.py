@@ -16,7 +16,8 @@ class Position:
 
     Attributes:
         dev, ino: which file it was.
-        fingerprint_bytes, fingerprint: hash of its first bytes: an inode may be used again.
+        fingerprint_bytes, fingerprint: hash of its first bytes: an inode may be used again. 0 bytes while the file
+            has no whole line: nothing of it is handed out then.
         offset: first byte that is not handed out.
         mtime_ns: its last writing then: what was written later is not read.
     """
@@ -59,10 +60,20 @@ def _natural(value: object) -> int:
     return value
 
 
-def fingerprint(fd: int, length: int) -> str:
-    """Hash of the first `length` bytes of an open file; empty for none.
+def beginning(fd: int) -> bytes:
+    """The first bytes of an open file, as far as a fingerprint goes.
 
     Raises:
         OSError: the file cannot be read.
     """
-    return hashlib.sha256(os.pread(fd, length, 0)).hexdigest()[:32] if length else ""
+    return os.pread(fd, FINGERPRINT_BYTES_MAX, 0)
+
+
+def fingerprint(data: bytes) -> str:
+    """Hash of a beginning."""
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def tells(data: bytes) -> bool:
+    """Whether a beginning tells a file from another: half a date does not."""
+    return b"\n" in data or len(data) >= FINGERPRINT_BYTES_MAX

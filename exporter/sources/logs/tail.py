@@ -17,7 +17,7 @@ from pathlib import Path
 from exporter.connect.record import Record
 from exporter.errors import SourceError
 from exporter.sources.logs.family import Member, index_of, members, with_inode
-from exporter.sources.logs.position import FINGERPRINT_BYTES_MAX, Position, fingerprint
+from exporter.sources.logs.position import Position, beginning, fingerprint, tells
 from exporter.sources.logs.records import RecordReader
 
 PIECE_BYTES = 2**20
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Open:
-    """The file being read. `read` is the offset of the next byte to read."""
+    """The file being read. `read` is the offset of the next byte to read; `told`: see `tells`."""
 
     fd: int
     dev: int
@@ -36,7 +36,12 @@ class _Open:
     read: int
     fingerprint_bytes: int
     fingerprint: str
+    told: bool
     mtime_ns: int
+
+    def is_like(self, first: bytes) -> bool:
+        """Whether a file that begins so may be this one."""
+        return fingerprint(first[: self.fingerprint_bytes]) == self.fingerprint
 
 
 class Tail:
@@ -90,9 +95,8 @@ class Tail:
         if current is None:
             return self._resume
         offset = current.read - self._reader.held_bytes
-        return Position(
-            current.dev, current.ino, current.fingerprint_bytes, current.fingerprint, offset, current.mtime_ns
-        )
+        length, print_ = (current.fingerprint_bytes, current.fingerprint) if current.told else (0, "")
+        return Position(current.dev, current.ino, length, print_, offset, current.mtime_ns)
 
     def unread_bytes(self) -> int:
         """Bytes on disk that were not read yet, as far as can be seen."""
@@ -100,13 +104,11 @@ class Tail:
         chain = members(self.path)
         if current is None:
             return sum(m.size_bytes for m in chain)
-        index = index_of(chain, current.dev, current.ino)
-        if index is None:
-            try:
-                return max(0, os.fstat(current.fd).st_size - current.read) + sum(m.size_bytes for m in chain[-1:])
-            except OSError:
-                return 0
-        return max(0, chain[index].size_bytes - current.read) + sum(m.size_bytes for m in chain[index + 1 :])
+        try:
+            own_bytes = max(0, os.fstat(current.fd).st_size - current.read)
+        except OSError:
+            own_bytes = 0
+        return own_bytes + sum(m.size_bytes for m in self._after(current, chain))
 
     def read(self, budget_bytes: int) -> list[Record]:
         """Read up to about `budget_bytes`.
@@ -165,7 +167,7 @@ class Tail:
             return 0
         data = os.pread(current.fd, min(budget_bytes, PIECE_BYTES), current.read)
         if data:
-            if fingerprint(current.fd, current.fingerprint_bytes) != current.fingerprint:
+            if not current.is_like(beginning(current.fd)):
                 return 0  # cut and written anew while it was read: what came may be of the new content
             current.read += len(data)
             self.bytes_read += len(data)
@@ -222,7 +224,7 @@ class Tail:
         same_file = (member.dev, member.ino) == (position.dev, position.ino)
         if member.size_bytes < position.offset:
             return False
-        if not position.fingerprint_bytes:  # it was empty: the same, unless it was filled and cut meanwhile
+        if not position.fingerprint_bytes:  # it had no line: the same, unless it was filled and cut meanwhile
             return (
                 same_file
                 and self._filled_and_cut(position.dev, position.ino, position.mtime_ns) is None
@@ -235,7 +237,7 @@ class Tail:
                 raise self._unreadable(error) from error  # for now: the position is kept
             return False
         try:
-            same = fingerprint(fd, position.fingerprint_bytes) == position.fingerprint
+            same = fingerprint(beginning(fd)[: position.fingerprint_bytes]) == position.fingerprint
         finally:
             os.close(fd)
         return same and self._switch(member.path, position.offset)
@@ -252,30 +254,35 @@ class Tail:
         # Once more to the end: something may have been written between our last read and the renaming.
         if os.fstat(current.fd).st_size > current.read:
             return None
-        chain = members(self.path)
+        after = self._after(current, members(self.path))
+        return after[0].path if after else self.path
+
+    def _after(self, current: _Open, chain: list[Member]) -> list[Member]:
+        """The members to read after the open file, the oldest first."""
         index = index_of(chain, current.dev, current.ino)
-        if index is not None and index + 1 < len(chain):
-            return chain[index + 1].path
-        return self.path
+        if index is not None:
+            return chain[index + 1 :]
+        # It was deleted, or moved away: what was written since is new, but for a copy of itself.
+        return [m for m in chain if m.mtime_ns > current.mtime_ns and not _begins_like(m.path, current)] or chain[-1:]
 
     # A file that was cut
 
     def _was_cut(self, current: _Open) -> bool:
         """Whether the open file does not go on as it was."""
         seen = os.fstat(current.fd)
-        size_bytes = seen.st_size
-        if size_bytes < current.read or fingerprint(current.fd, current.fingerprint_bytes) != current.fingerprint:
+        first = beginning(current.fd)
+        if seen.st_size < current.read or not current.is_like(first):
             return True
-        if not current.fingerprint_bytes and self._filled_and_cut(current.dev, current.ino, current.mtime_ns):
+        if not current.told and self._filled_and_cut(current.dev, current.ino, current.mtime_ns):
             return True
         current.mtime_ns = seen.st_mtime_ns
-        if current.fingerprint_bytes < FINGERPRINT_BYTES_MAX:
-            current.fingerprint_bytes = min(size_bytes, FINGERPRINT_BYTES_MAX)
-            current.fingerprint = fingerprint(current.fd, current.fingerprint_bytes)
+        if len(first) > current.fingerprint_bytes:
+            current.fingerprint_bytes, current.fingerprint = len(first), fingerprint(first)
+            current.told = tells(first)
         return False
 
     def _filled_and_cut(self, dev: int, ino: int, mtime_ns: int) -> Path | None:
-        """The oldest copy of a file that was empty at `mtime_ns`, if it was filled, copied and cut since."""
+        """The oldest copy of a file that had no line at `mtime_ns`, if it was filled, copied and cut since."""
         chain = members(self.path)
         index = index_of(chain, dev, ino) or 0
         return next((m.path for m in chain[:index] if m.mtime_ns > mtime_ns), None)
@@ -283,7 +290,7 @@ class Tail:
     def _after_cut(self, current: _Open, records: list[Record]) -> None:
         """Go on in the copy that was made before the cut, if there is one, else at the file's new start."""
         self.truncations += 1
-        if current.fingerprint_bytes:
+        if current.told:
             position = self.position
             copies = [m for m in members(self.path) if (m.dev, m.ino) != (current.dev, current.ino)]
             for copy in reversed(copies):
@@ -346,7 +353,22 @@ def _open(path: Path) -> int:
     return fd
 
 
+def _begins_like(path: Path, current: _Open) -> bool:
+    if not current.told:
+        return False
+    try:
+        fd = _open(path)
+    except OSError:
+        return False
+    try:
+        return current.is_like(beginning(fd))
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
 def _opened(fd: int, offset: int) -> _Open:
     seen = os.fstat(fd)
-    length = min(seen.st_size, FINGERPRINT_BYTES_MAX)
-    return _Open(fd, seen.st_dev, seen.st_ino, offset, length, fingerprint(fd, length), seen.st_mtime_ns)
+    first = beginning(fd)
+    return _Open(fd, seen.st_dev, seen.st_ino, offset, len(first), fingerprint(first), tells(first), seen.st_mtime_ns)

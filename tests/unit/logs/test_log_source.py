@@ -31,6 +31,7 @@ class World:
     source: LogSource | None = None
     committed: str | None = None
     unread_bytes: int = 0
+    torn: bytes = b""
 
     @property
     def path(self) -> Path:
@@ -39,6 +40,7 @@ class World:
 
     def write(self, count: int = 1, trace_lines: int = 1) -> None:
         """Append whole records."""
+        self.mend()
         with self.path.open("a") as file:
             for _ in range(count):
                 n = self.written
@@ -47,15 +49,36 @@ class World:
                 )
                 file.write("\tat org.a.B.c(B.java:1)\n" * trace_lines)
                 self.written += 1
-        self._touched(self.path)
+        self.touched(self.path)
 
-    def _touched(self, path: Path) -> None:
+    def write_torn(self, cut: float) -> None:
+        """Append a part of a record; the rest follows with `mend`, at the latest before the file is rotated."""
+        self.mend()
+        n = self.written
+        record = f"[2026-11-30 21:00:00,{n % 1000:03d}] INFO n={n} (org.a.B:1)\n\tat org.a.B.c(B.java:1)\n".encode()
+        at = 1 + int(cut * (len(record) - 2))
+        with self.path.open("ab") as file:
+            file.write(record[:at])
+        self.torn = record[at:]
+        self.written += 1
+        self.touched(self.path)
+
+    def mend(self) -> None:
+        """Write the rest of a torn record."""
+        if self.torn:
+            with self.path.open("ab") as file:
+                file.write(self.torn)
+            self.torn = b""
+            self.touched(self.path)
+
+    def touched(self, path: Path) -> None:
         """Each change has a time of its own, however coarse the file system's clock is."""
         self.now_s += 0.001
         os.utime(path, (self.now_s, self.now_s))
 
     def rename(self) -> None:
         """Rotate by renaming: .1 is the newest predecessor."""
+        self.mend()
         for number in range(60, 0, -1):
             old = self.folder / f"connect.log.{number}"
             if old.exists():
@@ -63,19 +86,20 @@ class World:
         if self.path.exists():
             self.path.rename(self.folder / "connect.log.1")
         self.path.touch()
-        self._touched(self.path)
+        self.touched(self.path)
 
     def copytruncate(self) -> None:
         """Rotate by copying and cutting."""
+        self.mend()
         for number in range(60, 0, -1):
             old = self.folder / f"connect.log.{number}"
             if old.exists():
                 old.rename(self.folder / f"connect.log.{number + 1}")
         if self.path.exists():
             shutil.copyfile(self.path, self.folder / "connect.log.1")
-            self._touched(self.folder / "connect.log.1")
+            self.touched(self.folder / "connect.log.1")
             os.truncate(self.path, 0)
-            self._touched(self.path)
+            self.touched(self.path)
 
     def poll(self, seconds: float = 1.0, batch_bytes: int = 2**20) -> None:
         """Read once and commit."""
@@ -97,6 +121,7 @@ class World:
 
     def settle(self) -> None:
         """Read until nothing more can come."""
+        self.mend()
         quiet = 0
         while quiet < 8:
             before = len(self.got)
@@ -200,6 +225,20 @@ def test_delete_and_recreate(world: World) -> None:
     assert world.got == list(range(10))
 
 
+def test_a_copy_of_a_deleted_file_is_not_read_again(world: World) -> None:
+    """Moved by `cp` and `rm`: the copy holds what was read, and a copy of the next file what was not."""
+    world.write(5)
+    world.settle()
+    shutil.copyfile(world.path, world.folder / "connect.log.1")
+    world.touched(world.folder / "connect.log.1")
+    world.path.unlink()
+    world.write(3)
+    world.copytruncate()
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(10))
+
+
 def test_a_switched_symlink_is_a_rotation(world: World) -> None:
     """Kubernetes points a link to the newest file."""
     first, second = world.folder / "a", world.folder / "b"
@@ -223,6 +262,17 @@ def test_new_content_longer_than_the_old_offset_is_noticed(world: World) -> None
     world.write(50)
     world.settle()
     assert world.got == list(range(53))
+
+
+def test_half_a_line_does_not_tell_a_file(world: World) -> None:
+    """Every record begins with `[20`: that a file still does so proves nothing."""
+    world.rename()
+    world.write_torn(0.02)
+    world.poll()
+    world.copytruncate()
+    world.write_torn(0.02)
+    world.settle()
+    assert world.got == [0, 1]
 
 
 def test_truncation_without_copy_reads_the_new_content(world: World) -> None:
@@ -376,11 +426,11 @@ def test_an_error_of_the_file_system_is_a_source_error_and_heals(world: World, m
     world.write(3)
     world.poll()
 
-    def stale(_fd: int, _length: int) -> str:
+    def stale(_fd: int) -> bytes:
         raise OSError(errno.ESTALE, "Stale file handle")
 
     with monkeypatch.context() as patch:
-        patch.setattr(tail, "fingerprint", stale)
+        patch.setattr(tail, "beginning", stale)
         with pytest.raises(SourceError, match="Stale") as caught:
             world.poll()
         assert caught.value.reason == "unreadable"
@@ -549,6 +599,24 @@ class Machine(RuleBasedStateMachine):
     def write(self, count: int, lines: int) -> None:
         """The worker writes."""
         self.world.write(count, lines)
+
+    @rule(cut=st.floats(0, 1))
+    def write_torn(self, cut: float) -> None:
+        """The worker's buffer ends within a record."""
+        self.world.write_torn(cut)
+
+    @rule()
+    def mend(self) -> None:
+        """The worker writes the rest."""
+        self.world.mend()
+
+    @rule()
+    def delete_when_read(self) -> None:
+        """The log is removed once it was read, and made anew, perhaps with the same inode."""
+        self.world.settle()
+        self.world.path.unlink()
+        self.world.path.touch()
+        self.world.touched(self.world.path)
 
     @rule()
     def rename(self) -> None:
