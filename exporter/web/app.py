@@ -14,14 +14,15 @@ from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from exporter import __version__
-from exporter.connect.snapshot import WorkerSnapshot
+from exporter.connect.snapshot import SourceHealth, WorkerSnapshot
 from exporter.errors import ExporterError
 from exporter.metrics import render
-from exporter.web import status
+from exporter.web.status import StatusPage
 from exporter.web.view import View
 
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
@@ -58,7 +59,9 @@ def _add_metrics(app: FastAPI, view: View) -> None:
     @app.api_route("/metrics", methods=["GET", "HEAD"])
     def metrics(accept: Annotated[str, Header()] = "") -> Response:
         form: render.Format = "openmetrics" if "application/openmetrics-text" in accept else "text"
-        return Response(render.render(registry, form), media_type=render.CONTENT_TYPES[form])
+        return Response(
+            render.render(registry, form), media_type=render.CONTENT_TYPES[form], headers={"Vary": "Accept"}
+        )
 
 
 def _add_operations(app: FastAPI, view: View) -> None:
@@ -74,7 +77,8 @@ def _add_operations(app: FastAPI, view: View) -> None:
 
     @app.post("/-/reload")
     def reload(request: Request) -> Response:
-        if not _from_loopback(request):
+        # A browser names the page that sends it there; a page from elsewhere must not reload through its visitor.
+        if not _from_loopback(request) or "origin" in request.headers:
             return PlainTextResponse("reload is open to this host only\n", HTTPStatus.FORBIDDEN)
         try:
             view.reload()
@@ -84,11 +88,13 @@ def _add_operations(app: FastAPI, view: View) -> None:
 
 
 def _add_pages(app: FastAPI, view: View, clock: Callable[[], float]) -> None:
+    status_page = StatusPage()
+
     @app.api_route("/", methods=["GET", "HEAD"])
     def page() -> Response:
-        return HTMLResponse(status.page(view.snapshots(), view.findings(), clock()))
+        return HTMLResponse(status_page.render(view.snapshots(), view.findings(), clock()))
 
-    @app.get("/api/v1/status")
+    @app.api_route("/api/v1/status", methods=["GET", "HEAD"])
     def status_json() -> Response:
         return JSONResponse(
             {
@@ -111,15 +117,24 @@ def _from_loopback(request: Request) -> bool:
 
 
 def _worker(snapshot: WorkerSnapshot) -> dict[str, object]:
-    loops = snapshot.log.loops if snapshot.log is not None else ()
+    log = snapshot.log
     return {
         "cluster": snapshot.cluster,
         "worker": snapshot.worker,
         "worker_id": snapshot.worker_id,
         "version": snapshot.version,
         "protocol": snapshot.protocol,
+        "joined": snapshot.joined,
         "verifies": snapshot.verifies,
+        "is_leader": snapshot.is_leader,
         "leader_url": snapshot.leader_url,
-        "sources": [dataclasses.asdict(source) for source in snapshot.sources],
-        "loops": [dataclasses.asdict(loop) for loop in loops],
+        "signing": snapshot.config.model_dump() if snapshot.config is not None else None,
+        "sources": [{**_fields(source), "errors": dict(source.errors)} for source in snapshot.sources],
+        "mismatch": dataclasses.asdict(log.mismatch) if log is not None and log.mismatch is not None else None,
+        "loops": [dataclasses.asdict(loop) for loop in (log.loops if log is not None else ())],
     }
+
+
+def _fields(source: SourceHealth) -> dict[str, object]:
+    """Shallow: the read-only mapping in it cannot be copied as `asdict` would."""
+    return {field.name: getattr(source, field.name) for field in dataclasses.fields(source)}

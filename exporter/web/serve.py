@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import uvicorn
 
@@ -29,9 +30,9 @@ def _bind(listen: Listen) -> socket.socket:
     return bound
 
 
-def _server(view: View) -> uvicorn.Server:
+def _server(view: View, clock: Callable[[], float] = time.time) -> uvicorn.Server:
     config = uvicorn.Config(
-        create_app(view),
+        create_app(view, clock),
         log_config=None,
         access_log=False,
         lifespan="off",
@@ -52,14 +53,14 @@ def serve(view: View, listen: Listen) -> None:
 
 
 @contextlib.contextmanager
-def serving(view: View, listen: Listen) -> Iterator[int]:
-    """Serve from a thread while the block runs; gives the port.
+def serving(view: View, listen: Listen, clock: Callable[[], float] = time.time) -> Iterator[int]:
+    """Serve from a thread while the block runs; gives the port. `clock`: epoch seconds, for the page's ages.
 
     Raises:
         ConfigError: the address cannot be listened on.
     """
     with _bind(listen) as bound:
-        server = _server(view)
+        server = _server(view, clock)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="server", daemon=True)
         thread.start()
         try:

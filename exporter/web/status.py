@@ -11,6 +11,13 @@ from exporter import __version__
 from exporter.connect.judge import Finding
 from exporter.connect.snapshot import WorkerSnapshot
 
+UNSEEN_WITHOUT = {
+    "jmx": "Without JMX rebalances and the numbers of tasks and clients cannot be seen.",
+    "rest": "Without REST connectors without tasks and failed tasks of other workers cannot be seen.",
+    "logs": "Without the log neither retry loops nor their reasons can be seen.",
+}
+"""What stays hidden while a source is missing or down."""
+
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86400
 
 
@@ -32,32 +39,34 @@ def _time(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("exporter.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["age"] = age
-    environment.filters["time"] = _time
-    return environment
+class StatusPage:
+    """The page; its template is compiled once."""
 
+    def __init__(self) -> None:
+        """Compile the template."""
+        environment = Environment(
+            loader=PackageLoader("exporter.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        environment.filters["age"] = age
+        environment.filters["time"] = _time
+        self._template = environment.get_template("status.html")
 
-def page(snapshots: Sequence[WorkerSnapshot], findings: Sequence[Finding], now_s: float) -> str:
-    """The page as HTML.
+    def render(self, snapshots: Sequence[WorkerSnapshot], findings: Sequence[Finding], now_s: float) -> str:
+        """The page as HTML.
 
-    Args:
-        snapshots: one per worker.
-        findings: of `judge`, the worst first.
-        now_s: epoch seconds.
-    """
-    clusters: dict[str, list[WorkerSnapshot]] = {}
-    for snapshot in snapshots:
-        clusters.setdefault(snapshot.cluster, []).append(snapshot)
-    return (
-        _environment()
-        .get_template("status.html")
-        .render(clusters=clusters, findings=findings, now_s=now_s, version=__version__)
-    )
+        Args:
+            snapshots: one per worker.
+            findings: of `judge`, the worst first.
+            now_s: epoch seconds.
+        """
+        clusters: dict[str, list[WorkerSnapshot]] = {}
+        for snapshot in snapshots:
+            clusters.setdefault(snapshot.cluster, []).append(snapshot)
+        unread = any(source.up is None for snapshot in snapshots for source in snapshot.sources)
+        return self._template.render(
+            clusters=clusters, findings=findings, now_s=now_s, unread=unread, blind=UNSEEN_WITHOUT, version=__version__
+        )
