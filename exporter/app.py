@@ -82,6 +82,8 @@ class Exporter:
         self._running: dict[_Key, _Running] = {}
         self._reload_ok = True
         self._reload_success_s = clock()
+        self._left_out: dict[str, int] = {}
+        self._left_out_mutex = threading.Lock()  # its own: a scrape never waits for a reload
         self._store = StateFile(config.state) if config.state is not None else None
         try:
             for key in self._keys(config):
@@ -118,15 +120,18 @@ class Exporter:
 
     def page(self) -> Page:
         """What a scrape is rendered from."""
-        return Page(
-            self.snapshots(),
-            ExporterHealth(
-                version=__version__,
-                commit_failures=sum(r.pipeline.commit_failures for r in list(self._running.values())),
-                reload_ok=self._reload_ok,
-                reload_success_s=self._reload_success_s,
-            ),
+        limits = self._config.limits
+        health = ExporterHealth(
+            version=__version__,
+            commit_failures=sum(r.pipeline.commit_failures for r in list(self._running.values())),
+            reload_ok=self._reload_ok,
+            reload_success_s=self._reload_success_s,
         )
+        page = Page(self.snapshots(), health, limits.connectors, limits.tasks)
+        with self._left_out_mutex:
+            for limit, left_out in page.beyond_limits().items():
+                self._left_out[limit] = self._left_out.get(limit, 0) + left_out
+            return dataclasses.replace(page, exporter=dataclasses.replace(health, left_out=dict(self._left_out)))
 
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong now."""

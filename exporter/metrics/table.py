@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 from exporter.connect.hosting import HostedConnector, HostedTask, hosted_connectors, hosted_tasks
@@ -31,27 +32,41 @@ class ExporterHealth:
 
     version: str
     commit_failures: int = 0
-    series_dropped: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
     reload_ok: bool = True
     reload_success_s: float | None = None
 
 
 @dataclass(frozen=True)
 class Page:
-    """Everything one scrape is rendered from."""
+    """Everything one scrape is rendered from.
+
+    Attributes:
+        connectors_max: connectors with series at the most; the others are left out and counted by the caller.
+        tasks_max: likewise for tasks.
+    """
 
     snapshots: tuple[WorkerSnapshot, ...]
     exporter: ExporterHealth
+    connectors_max: int | None = None
+    tasks_max: int | None = None
 
     @cached_property
     def connectors(self) -> tuple[HostedConnector, ...]:
         """Connectors under their hosts."""
-        return tuple(hosted_connectors(self.snapshots))
+        return tuple(islice(hosted_connectors(self.snapshots), self.connectors_max))
 
     @cached_property
     def tasks(self) -> tuple[HostedTask, ...]:
         """Tasks under their hosts."""
-        return tuple(hosted_tasks(self.snapshots))
+        return tuple(islice(hosted_tasks(self.snapshots), self.tasks_max))
+
+    def beyond_limits(self) -> dict[str, int]:
+        """How many connectors and tasks are left out, by the limit's name in the configuration."""
+        return {
+            "connectors": sum(1 for _ in hosted_connectors(self.snapshots)) - len(self.connectors),
+            "tasks": sum(1 for _ in hosted_tasks(self.snapshots)) - len(self.tasks),
+        }
 
     @cached_property
     def values(self) -> dict[str, list[Sample]]:
@@ -503,8 +518,8 @@ _HAND_ROWS: tuple[Metric, ...] = (
         "counter",
         "series_dropped_total",
         "limit",
-        "Series left out because a limit of the configuration was reached.",
-        lambda e: [((k,), n) for k, n in e.series_dropped.items()],
+        "Connectors and tasks left out at scrapes because a limit of the configuration was reached.",
+        lambda e: [((k,), n) for k, n in e.left_out.items()],
     ),
     _exporter(
         "gauge",

@@ -214,9 +214,7 @@ def test_two_workers_share_no_series() -> None:
 
 def test_the_exporters_own_rows() -> None:
     """Version, reload, commits and dropped series, without worker labels."""
-    health = ExporterHealth(
-        "9.9", commit_failures=2, series_dropped={"tasks": 5}, reload_ok=False, reload_success_s=NOW
-    )
+    health = ExporterHealth("9.9", commit_failures=2, left_out={"tasks": 5}, reload_ok=False, reload_success_s=NOW)
     samples = {(name, labels): value for (name, labels), value in _samples(health=health).items()}
     assert samples[("kafka_connect_exporter_build_info", (("version", "9.9"),))] == 1
     assert samples[("kafka_connect_exporter_state_commit_failures_total", ())] == 2
@@ -239,3 +237,10 @@ def test_the_log_readers_figures() -> None:
         "unread_bytes",
     )
     assert [_value(samples, f"exporter_log_{name}") for name in names] == [10, 1, 2, 3, 4, 5]
+
+
+def test_limits_leave_out_and_count() -> None:
+    """A cluster with more connectors than the limit costs no more series."""
+    page = Page((_busy(),), ExporterHealth("9.9"), connectors_max=1, tasks_max=0)
+    assert (len(page.connectors), len(page.tasks)) == (1, 0)
+    assert page.beyond_limits() == {"connectors": 1, "tasks": 1}
