@@ -29,35 +29,45 @@ _DURATION = re.compile(r"(\d+)([smh])")
 _LABELS = re.compile(r"(without|on) \(([^()]*)\)")
 
 
+def replaced(expr: str, match: re.Match[str], text: str) -> str:
+    """`expr` with `text` in the place of the match."""
+    return expr[: match.start()] + text + expr[match.end() :]
+
+
 def changed_expressions(expr: str) -> Iterator[tuple[str, str]]:
     """Every expression that differs from `expr` by one small fault, with its description."""
-
-    def put(match: re.Match[str], text: str) -> str:
-        return expr[: match.start()] + text + expr[match.end() :]
-
     for m in _COMPARISON.finditer(expr):
-        yield f"{m[0]} dropped", put(m, "")
-        yield f"{m[0]} never true", put(m, f" {m[1]} 77777777")
+        yield f"{m[0]} dropped", replaced(expr, m, "")
+        yield f"{m[0]} never true", replaced(expr, m, f" {m[1]} 77777777")
         if int(m[2]) > 1:
-            yield f"{m[0]} halved", put(m, f" {m[1]} {int(m[2]) // 2}")
-            yield f"{m[0]} and half", put(m, f" {m[1]} {int(m[2]) * 3 // 2}")
+            yield f"{m[0]} halved", replaced(expr, m, f" {m[1]} {int(m[2]) // 2}")
+            yield f"{m[0]} and half", replaced(expr, m, f" {m[1]} {int(m[2]) * 3 // 2}")
     for m in _MATCHER.finditer(expr):
         # Everywhere at once: where both sides of an operator match on a label, one of them is enough.
         yield f"{m[0]} dropped", expr.replace(m[0], "")
         for alternative in m[3].split("|") if "|" in m[3] else ():
-            yield f"{m[0]} only {alternative}", put(m, f'{m[1]}="{alternative}"')
+            yield f"{m[0]} only {alternative}", replaced(expr, m, f'{m[1]}="{alternative}"')
     for m in _WINDOW.finditer(expr):
-        yield f"{m[0]} ten times", put(m, f"[{int(m[1]) * 10}{m[2]}]")
+        yield f"{m[0]} ten times", replaced(expr, m, f"[{int(m[1]) * 10}{m[2]}]")
         seconds = int(m[1]) * {"s": 1, "m": 60, "h": 3600}[m[2]]
-        yield f"{m[0]} a sixth", put(m, f"[{seconds // 6}s]")
+        yield f"{m[0]} a sixth", replaced(expr, m, f"[{seconds // 6}s]")
+    yield from changed_grouping(expr)
+    yield from without_clauses(expr)
+
+
+def changed_grouping(expr: str) -> Iterator[tuple[str, str]]:
+    """`expr` with one label less in a grouping, or the other extreme taken."""
     for m in _LABELS.finditer(expr):
         if m[1] == "without" and " on (" in expr[: m.start()]:
             continue  # the right side of `and on` and `unless on` may have any further labels
         labels = m[2].split(", ")
         for label in labels:
             rest = ", ".join(other for other in labels if other != label)
-            yield f"{m[0]} without {label}", put(m, f"{m[1]} ({rest})")
-    yield from without_clauses(expr)
+            yield f"{m[0]} without {label}", replaced(expr, m, f"{m[1]} ({rest})")
+    for m in re.finditer(r"\b(max|min) without", expr):
+        # A mismatch is 1 or absent, and the right side of `on` only has to be there: no other extreme to take.
+        if " on (" not in expr[: m.start()] and "signature_algorithm_mismatch" not in expr:
+            yield f"{m[0]} turned", replaced(expr, m, f"{'min' if m[1] == 'max' else 'max'} without")
 
 
 def without_clauses(expr: str) -> Iterator[tuple[str, str]]:
