@@ -74,7 +74,8 @@ def timed_out(target: Target, deadline_s: float) -> SourceError:
     return SourceError(
         "timeout",
         f"{target} did not answer in {deadline_s:g} s.",
-        "Check whether the worker hangs, and whether its RMI port (jmxremote.rmi.port) is reachable from here.",
+        "Check whether the worker hangs, whether the port is the JMX one, and whether the port that JMX names "
+        "(jmxremote.rmi.port) is reachable from here.",
     )
 
 

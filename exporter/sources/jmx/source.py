@@ -45,6 +45,7 @@ def reading(beans: Sequence[Bean], address: str) -> JmxReading:
         SourceError: none of them is a distributed Connect worker's; reason not_connect.
     """
     of_type: dict[str, list[Bean]] = {}
+    beans = sorted(beans, key=lambda bean: bean.name)
     for bean in beans:
         of_type.setdefault(bean.keys.get("type", ""), []).append(bean)
     rebalance = of_type.get("connect-worker-rebalance-metrics")

@@ -81,11 +81,17 @@ public final class ConnectLike {
             "leader-name", "http://10.0.0.1:8083/", "epoch", 7.0, "rebalance-avg-time-ms", Double.NaN,
             "time-since-last-rebalance-ms", Double.POSITIVE_INFINITY, "rebalance-max-time-ms", 1500.0, "rebalancing", 0.0);
         register("kafka.connect:type=app-info,id=\"10.0.0.2:8083\"", "Version", "4.4.0", "StartTimeMs", 1800000000000L);
-        register("kafka.connect:type=app-info,id=connect-1", "Version", "4.4.0", "StartTimeMs", 1L);
+        // The client's, which looks like an address too from Kafka 3.7 on.
+        register("kafka.connect:type=app-info,id=\"connect-10.0.0.2:8083\"", "Version", "4.4.0", "StartTimeMs", 1L);
         register("kafka.connect:type=connect-coordinator-metrics,client-id=\"connect-10.0.0.2:8083\"",
             "assigned-connectors", 2.0, "assigned-tasks", 3.0);
+        register("kafka.connect:type=values", "double", 1.5, "long", 9007199254740991L, "integer", -3, "nan", Double.NaN,
+            "infinity", Double.POSITIVE_INFINITY, "minus-infinity", Double.NEGATIVE_INFINITY, "null", null, "true", true,
+            "text", "say \"hi\", \\ and } é日", "empty", "", "fault", new IllegalStateException("not now"),
+            "only-here", OnlyHere.SOURCE);
+        register("kafka.connect:type=lines", "text", "one\ntwo", "number", 1.0);
         for (String connector : connectors) {
-            String quoted = connector.matches("[\\w-%\\. \t]*") ? connector : ObjectName.quote(connector);
+            String quoted = connector.matches("[\\w%\\. \\t-]*") ? connector : ObjectName.quote(connector);
             register("kafka.connect:type=connector-metrics,connector=" + quoted, "status", "running",
                 "connector-type", "source", "connector-class", "org.example.Say \"hi\" \\ there", "connector-version", null);
             register("kafka.connect:type=connector-task-metrics,connector=" + quoted + ",task=0", "status", "running",
