@@ -90,8 +90,11 @@ def _file(path: Path, metrics: Metrics | None, *, named: bool) -> Iterator[Probl
         found = iter([("", "is neither a rule file nor a dashboard.")])
     else:
         return
-    for where, message in found:
-        yield Problem(path, where, message)
+    try:
+        for where, message in found:
+            yield Problem(path, where, message)
+    except (AttributeError, KeyError, TypeError) as error:  # a list where a mapping belongs, and the like
+        yield Problem(path, "", f"is not built like a rule file or dashboard: {error}.")
 
 
 Found = Iterator[tuple[str, str]]

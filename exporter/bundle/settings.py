@@ -15,7 +15,8 @@ _LABEL = r"[a-zA-Z_][a-zA-Z0-9_]*"
 _LABELS = re.compile(rf"{_LABEL}(\s*,\s*{_LABEL})*")
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _URL = re.compile(r"[^\s\"'`{}<>\\]+")
-_TARGETS = re.compile(r"[^\s,\"']+:\d+(\s*,\s*[^\s,\"']+:\d+)*")
+_TARGET = r"[^\s,\"'/]+:\d+"
+_TARGETS = re.compile(rf"{_TARGET}(, {_TARGET})*")
 _KUBERNETES_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _KUBERNETES_LABEL = re.compile(r"[A-Za-z0-9._/-]+=[A-Za-z0-9._-]*")
 

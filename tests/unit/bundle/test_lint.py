@@ -166,6 +166,22 @@ def test_unreadable_file_is_a_problem(tmp_path: Path, name: str, text: str) -> N
     assert [p.path.name for p in lint([tmp_path])] == [name, "z.yml"]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"groups": ["x"]},
+        {"groups": [{"rules": ["x"]}]},
+        {"groups": [{"rules": [{"alert": "A", "expr": "up", "labels": ["x"]}]}]},
+        {"title": "t", "uid": "u", "panels": ["x"]},
+        {"title": "t", "uid": "u", "panels": [{"title": "P", "fieldConfig": []}]},
+    ],
+)
+def test_oddly_built_file_is_a_problem(tmp_path: Path, content: dict[str, Any]) -> None:
+    """A file of another build than Prometheus and Grafana know is told, not a crash."""
+    (tmp_path / "odd.json").write_text(json.dumps(content))
+    assert "is not built like a rule file or dashboard" in lint([tmp_path])[-1].message
+
+
 def test_missing_path_is_an_error(tmp_path: Path) -> None:
     """A path that does not exist is an error, not a clean result."""
     with pytest.raises(BundleError, match="does not exist"):

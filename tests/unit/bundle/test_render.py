@@ -75,6 +75,7 @@ def test_unknown_setting_names_the_known_ones(tmp_path: Path) -> None:
         ("runbook_url", "http://{{ evil }}"),
         ("webhook_url", 'http://x"\nroute: {}'),
         ("exporter_targets", "host"),
+        ("exporter_targets", "http://host:9507"),
         ("kubernetes_namespace", "Monitoring"),
         ("kubernetes_label", "release"),
     ],

@@ -148,7 +148,7 @@ def test_settings_reach_the_rules(tmp_path: Path, tool: Run) -> None:
         "runbook_url": "https://wiki.example/kafka?page=runbook",
         "grafana_url": "https://grafana.example/",
         "webhook_url": "https://pager.example/hook?team=a&x=1",
-        "exporter_targets": "a:9507,b:9507",
+        "exporter_targets": "a:9507,[::1]:9507",
     }
     render(tmp_path, changes)
     rules = {rule["alert"]: rule for rule in rules_of(tmp_path / "prometheus/rules.yml")}
@@ -160,6 +160,8 @@ def test_settings_reach_the_rules(tmp_path: Path, tool: Run) -> None:
     assert mismatch["annotations"]["dashboard_url"].startswith("https://grafana.example/d/kafka-connect-")
     routing: Any = read_yaml(tmp_path / "alertmanager/alertmanager.yml")
     assert routing["receivers"][0]["webhook_configs"][0]["url"] == "https://pager.example/hook?team=a&x=1"
+    scrape: Any = read_yaml(tmp_path / "prometheus/scrape.yml")
+    assert scrape["scrape_configs"][0]["static_configs"] == [{"targets": ["a:9507", "[::1]:9507"]}]
     assert tool("promtool", "check", "config", tmp_path / "prometheus/scrape.yml").returncode == 0
     assert tool("amtool", "check-config", tmp_path / "alertmanager/alertmanager.yml").returncode == 0
 
