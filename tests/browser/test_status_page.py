@@ -102,7 +102,7 @@ def test_the_person_on_call_sees_cause_and_remedy(url: str, tmp_path: Path) -> N
 
 
 def test_the_page_fits_a_phone(url: str, tmp_path: Path) -> None:
-    """On a screen 360 pixels wide nothing but the tables' own boxes scrolls sideways."""
+    """On a screen 360 pixels wide nothing but the tables' own boxes scrolls sideways, and no word is cut."""
     frame = tmp_path / "frame.html"
     # The page forbids to be framed and runs no script, so its text is measured in a document of its own.
     dom = _run(tmp_path / "profile", "--dump-dom", f"{url}/")
@@ -110,15 +110,19 @@ def test_the_page_fits_a_phone(url: str, tmp_path: Path) -> None:
         '<!DOCTYPE html><iframe id="phone" style="width:360px;height:640px;border:0"></iframe><script>'
         f"const page = {_script_string(dom)}; const phone = document.getElementById('phone');"
         "phone.onload = () => { const root = phone.contentDocument.documentElement;"
-        "document.title = root.scrollWidth + ' of ' + root.clientWidth; };"
+        "const lines = [...root.querySelectorAll('th[scope=col]')].filter(c => !c.textContent.includes(' '))"
+        ".map(c => { const r = phone.contentDocument.createRange(); r.selectNodeContents(c);"
+        " return r.getClientRects().length; });"
+        "document.title = root.scrollWidth + ' of ' + root.clientWidth + ', lines ' + Math.max(...lines); };"
         "phone.srcdoc = page;</script>",
         encoding="utf-8",
     )
     measured = _run(tmp_path / "profile", "--virtual-time-budget=5000", "--dump-dom", frame.as_uri())
-    title = re.search(r"<title>(\d+) of (\d+)</title>", measured)
+    title = re.search(r"<title>(\d+) of (\d+), lines (\d+)</title>", measured)
     assert title is not None, measured[:500]
     assert 300 < int(title[2]) <= 360  # a scroll bar takes some of it
     assert int(title[1]) <= int(title[2])
+    assert int(title[3]) == 1, "a header of one word is broken in the middle"
 
 
 def _script_string(text: str) -> str:
