@@ -12,6 +12,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from support.lab import Pair, free_port
+from support.processes import bound
 from support.waiting import wait_for
 
 Labels = frozenset[tuple[str, str]]
@@ -35,7 +36,7 @@ class Exporter:
     def start(self) -> None:
         """Start and wait until every source was read once."""
         with self.output.open("ab") as file:
-            self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+            self._process = subprocess.Popen(bound(*self._command), stdin=subprocess.DEVNULL, stdout=file, stderr=file)
         process = self._process
 
         def ready() -> bool:

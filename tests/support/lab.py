@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from support import jars
+from support.processes import bound, tool
 from support.waiting import wait_for
 
 _SOURCES = Path(__file__).parents[1] / "lab" / "java" / "lab"
@@ -53,11 +53,8 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def tool(name: str, package: str) -> str:
-    """A program's path; a missing one fails the test with the way to get it."""
-    found = shutil.which(name)
-    assert found is not None, f"{name} is missing: apt-get install {package}"
-    return found
+class PortTakenError(AssertionError):
+    """Another process took a port between its choice and its use."""
 
 
 class _Process:
@@ -66,7 +63,7 @@ class _Process:
     def __init__(self, arguments: list[str], output: Path) -> None:
         with output.open("ab") as file:
             self.process = subprocess.Popen(
-                [tool("java", "default-jdk-headless"), *_JVM, *arguments],
+                bound(tool("java", "default-jdk-headless"), *_JVM, *arguments),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=file,
@@ -199,7 +196,15 @@ class Worker:
         return self._process.process.pid
 
     def start(self) -> None:
-        """Start and wait until REST answers as Connect."""
+        """Start and wait until REST answers as Connect; the first time on other ports if these were taken meanwhile."""
+        for _ in range(2 if self._process is None else 0):
+            with contextlib.suppress(PortTakenError):
+                self._start()
+                return
+            self.rest_port, self.jmx_port = free_port(), free_port()
+        self._start()
+
+    def _start(self) -> None:
         major = self.version.split(".", maxsplit=1)[0]
         ports = {"listeners": f"http://127.0.0.1:{self.rest_port}", "rest.advertised.port": str(self.rest_port)}
         if major == "2":
@@ -232,7 +237,11 @@ class Worker:
         process = self._process.process
 
         def up() -> bool:
-            assert process.poll() is None, f"the worker ended: {_text(self.folder / 'connect.out')[-2000:]}"
+            if process.poll() is not None:
+                told = _text(self.log)[-5000:] + _text(self.folder / "connect.out")[-2000:]
+                if any(text in told for text in ("Address already in use", "Port already in use", "Failed to bind to")):
+                    raise PortTakenError(told)
+                raise AssertionError(f"the worker ended: {told}")
             return self.get("/connectors")[0] == 200
 
         wait_for(f"the worker in {self.folder.name} answers", up, _START_S)

@@ -15,7 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from support.lab import free_port, tool
+from support.lab import free_port
+from support.processes import bound, tool
 from support.waiting import wait_for
 
 _START_S = 60.0
@@ -120,7 +121,7 @@ class Prometheus:
 def _server(command: list[str], output: Path, port: int) -> Iterator[None]:
     """The program while the block runs, from when it says that it is ready."""
     with output.open("ab") as file:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        process = subprocess.Popen(bound(*command), stdin=subprocess.DEVNULL, stdout=file, stderr=file)
 
     def ready() -> bool:
         assert process.poll() is None, f"{command[0]} ended: {output.read_text()[-2000:]}"
