@@ -6,8 +6,9 @@ import hashlib
 import os
 from dataclasses import asdict, dataclass
 
-FINGERPRINT_BYTES_MAX = 256
-"""How much of a file's beginning tells it from another; log files begin with a time."""
+FINGERPRINT_BYTES_MAX = 4096
+"""How much of a file's beginning tells it from another: its first times, behind what a start prints each time
+(SLF4J's bindings, a command line)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class RecordReader:
         if not cut:
             self._hold_tail(data)
             return []
-        records = self._first_line_and_more(data[:cut]) if self._tail_bytes else self._lines(data[:cut], 0)
+        records = self._after_tail(data[:cut]) if self._tail_bytes else self._lines(data[:cut], 0)
         self._hold_tail(data[cut:])
         return records
 
@@ -67,19 +67,17 @@ class RecordReader:
 
     def end(self) -> list[Record]:
         """The file ends here for good: a line without end is one, too."""
-        records = self._first_line_and_more(b"") if self._tail_bytes else []
+        records = self._after_tail(b"") if self._tail_bytes else []
         return records + self.flush()
 
-    def _first_line_and_more(self, data: bytes) -> list[Record]:
-        """Complete the line that waited for its end. What is dropped of it lies in the first line then."""
-        end = data.find(b"\n")
-        first = data[:end] if end >= 0 else data
-        kept = first[: max(0, self._record_bytes_max - len(self._tail))]
-        self.bytes_lost += len(first) - len(kept)
-        dropped = self._tail_bytes - len(self._tail) + len(first) - len(kept)
-        complete = self._tail + kept + data[len(first) :]
+    def _after_tail(self, data: bytes) -> list[Record]:
+        """Complete the line that waited for its end.
+
+        If something was dropped of it, it has filled a record already: what comes after the gap is dropped with it.
+        """
+        complete, dropped_bytes = self._tail + data, self._tail_bytes - len(self._tail)
         self._tail, self._tail_bytes = b"", 0
-        return self._lines(complete, dropped)
+        return self._lines(complete, dropped_bytes)
 
     def _lines(self, complete: bytes, dropped_bytes: int) -> list[Record]:
         """Whole lines; `dropped_bytes` were in the first one."""

@@ -527,6 +527,9 @@ def test_what_an_unreadable_file_held_is_not_live_once_it_can_be_read(world: Wor
     world.now_s += 1
     reading = source.poll(10)
     assert (len(reading.records), reading.caught_up, reading.live) == (1, True, False)
+    world.now_s += 2
+    reading = source.poll(10)  # the last record, held back until the file was quiet
+    assert (len(reading.records), reading.live) == (1, False)
     source.close()
 
 
@@ -582,6 +585,141 @@ def test_totals_do_not_fall_and_predecessors_are_not_read_anew_when_a_patterns_f
     world.now_s += 3
     source.poll(10)
     assert list(json.loads(source.positions())["files"]) == [str(world.folder / "b.log")]
+    source.close()
+
+
+def test_half_a_line_does_not_tell_a_file_after_a_restart_either(world: World) -> None:
+    """The position of a file without a whole line says so."""
+    world.rename()
+    world.write_torn(0.02)
+    world.poll()
+    world.kill()
+    world.copytruncate()
+    world.write_torn(0.02)
+    world.settle()
+    assert world.got == [0, 1]
+
+
+def test_a_cut_while_reading_is_noticed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at the file and the reading of a piece, the file is cut and written anew, longer."""
+    world.write(3)
+    world.poll()
+    world.write(1)
+    real = os.pread
+    armed = [True]
+
+    def pread(fd: int, length: int, offset: int) -> bytes:
+        if offset and armed:
+            armed.clear()
+            world.copytruncate()
+            world.write(20)
+        return real(fd, length, offset)
+
+    monkeypatch.setattr(os, "pread", pread)
+    world.settle()
+    assert not armed
+    assert world.got == list(range(24))
+
+
+def test_what_is_written_just_before_the_renaming_is_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the end of the file and the look at the path."""
+    world.write(3)
+    world.poll()
+    real = os.pread
+    armed = [True]
+
+    def pread(fd: int, length: int, offset: int) -> bytes:
+        data = real(fd, length, offset)
+        if offset and not data and armed:
+            armed.clear()
+            world.write(2)
+            world.rename()
+            world.write(2)
+        return data
+
+    monkeypatch.setattr(os, "pread", pread)
+    world.settle()
+    assert not armed
+    assert world.got == list(range(7))
+
+
+@pytest.mark.parametrize("records_after", [1, 40])
+def test_a_cut_is_noticed_behind_the_same_banner(world: World, records_after: int) -> None:
+    """A service that truncates its output at each start, and begins with the same kilobyte."""
+    banner = "SLF4J: Found binding in [jar:file:/opt/kafka/libs/slf4j.jar]\n" * 16
+    world.path.write_text(banner)
+    world.write(20)
+    world.settle()
+    world.path.write_text(banner)
+    world.write(records_after)
+    world.settle()
+    assert world.got == list(range(20 + records_after))
+
+
+def test_a_cut_is_noticed_by_its_size_alone(world: World) -> None:
+    """However much of the beginning is the same."""
+    banner = "SLF4J: Found binding in [jar:file:/opt/kafka/libs/slf4j.jar]\n" * 100
+    world.path.write_text(banner)
+    world.write(20)
+    world.settle()
+    world.path.write_text(banner)
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(22))
+
+
+def test_an_older_copy_is_not_the_file_of_the_position(world: World) -> None:
+    """A backup of a part of the file begins like it, but does not reach to where reading ended."""
+    world.write(100)  # more than a fingerprint
+    world.settle()
+    shutil.copyfile(world.path, world.folder / "connect.log.1")
+    os.utime(world.folder / "connect.log.1", (world.now_s, world.now_s))
+    world.write(5)
+    world.settle()
+    world.kill()
+    world.path.unlink()
+    world.write(2)
+    world.settle()
+    assert world.got == list(range(107))
+
+
+def test_a_refused_file_is_waited_for_though_a_predecessor_was_touched(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a restart: the path is still the file of the position."""
+    world.write(3)
+    world.rename()
+    world.write(3)
+    world.settle()
+    world.kill()
+    world.touched(world.folder / "connect.log.1")
+    real = tail._open  # noqa: SLF001
+
+    def denied(path: Path) -> int:
+        if path == world.path:
+            raise PermissionError(errno.EACCES, "denied", str(path))
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tail, "_open", denied)
+        with pytest.raises(SourceError, match="may not be read"):
+            world.poll()
+    world.write(1)
+    world.settle()
+    assert world.got == list(range(7))
+
+
+def test_a_line_without_end_comes_when_its_file_is_gone(world: World) -> None:
+    """A pod is killed while it writes, and its log is removed."""
+    path = world.folder / "a.log"
+    path.write_text("[2026-11-30 21:00:00,000] INFO whole (org.a.B:1)\n[2026-11-30 21:00:00,001] INFO half")
+    source = LogSource([str(world.folder / "*.log")], clock=lambda: world.now_s)
+    got = [r.message for r in source.poll(10).records]
+    path.unlink()
+    for seconds in (1.0, MISSING_GRACE_S):
+        world.now_s += seconds
+        got += [r.message for r in source.poll(10).records]
+    assert got == ["whole", "half"]
     source.close()
 
 
