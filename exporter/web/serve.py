@@ -15,6 +15,8 @@ from exporter.errors import ConfigError
 from exporter.web.app import create_app
 from exporter.web.view import View
 
+_BACKLOG = 128
+
 
 def _bind(listen: Listen) -> socket.socket:
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
@@ -22,6 +24,7 @@ def _bind(listen: Listen) -> socket.socket:
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((listen.host, listen.port))
+        bound.listen(_BACKLOG)  # from now on requests wait for the server instead of being refused
     except OSError as error:
         bound.close()
         raise ConfigError(

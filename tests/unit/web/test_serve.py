@@ -40,10 +40,12 @@ class _Empty:
 
 def test_it_serves_while_the_block_runs_and_not_after() -> None:
     """Port 0 takes a free one; afterwards the port refuses."""
-    with serving(_Empty(), Listen("127.0.0.1", 0)) as port:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/-/ready", timeout=10) as answer:
-            assert answer.read() == b"ready\n"
-            assert "server" not in {name.lower() for name in answer.headers}
+    with (
+        serving(_Empty(), Listen("127.0.0.1", 0)) as port,
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/-/ready", timeout=10) as answer,
+    ):
+        assert answer.read() == b"ready\n"
+        assert "server" not in {name.lower() for name in answer.headers}
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
 
