@@ -12,8 +12,21 @@ from pathlib import Path
 
 from exporter.sources.jmx.transport import Target
 
-ODD_NAMES = ("a,b", "back\\slash", 'quote"x', "star*?", "uni-é日", "with space", "a=b:c", 'both\\"ends"')
+ODD_NAMES = (
+    "a,b",
+    'a,b"c',
+    "a\nb",
+    "back\\slash",
+    'quote"x',
+    "star*?",
+    "uni-é日",
+    "with space",
+    "a=b:c",
+    'both\\"ends"',
+)
 USER = "monitor"
+UNLISTED_USER = "unlisted"
+"""Knows the password, may read nothing."""
 PASSWORD = 'pa"ss\\Zq7-secret'  # noqa: S105 - of the test's own JVM
 """With what has to be escaped somewhere on its way."""
 
@@ -105,7 +118,7 @@ class ConnectLike:
         if self._secured:
             passwords, access = self._folder / "jmxremote.password", self._folder / "jmxremote.access"
             passwords.touch(0o600)
-            passwords.write_text(f"{USER} {PASSWORD}\n")
+            passwords.write_text(f"{USER} {PASSWORD}\n{UNLISTED_USER} {PASSWORD}\n")
             access.write_text(f"{USER} readonly\n")
             settings |= {"password.file": passwords, "access.file": access, "password.toHashes": "false"}
         return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,6 @@ from contract.connect_like import PASSWORD, USER, ConnectLike
 
 from exporter.errors import SourceError
 from exporter.sources.jmx.jmxquery import JmxQueryTransport
-from exporter.sources.jmx.source import JmxSource
 from exporter.sources.jmx.transport import BeanQuery, Target
 
 AMPLE_S = 30.0
@@ -34,17 +33,6 @@ def test_a_value_with_a_line_end_costs_only_itself(jmxquery: JmxQueryTransport, 
 
     assert bean.attributes == {"number": 1.0}
     assert jmxquery.broken_lines == 2
-
-
-def test_output_that_stops_midway_is_no_reading(jmxquery: JmxQueryTransport, start: Callable[..., ConnectLike]) -> None:
-    """A name that the JAR cannot print ends its output; half a reading would tell that connectors are gone."""
-    worker = start(connectors=("plain", 'a,b"c', "zzz"))
-
-    with pytest.raises(SourceError) as caught:
-        JmxSource(worker.target, jmxquery).poll(AMPLE_S)
-
-    assert caught.value.reason == "transport"
-    assert "transport: bridge" in caught.value.remedy
 
 
 def test_a_java_without_jndi(odd_worker: ConnectLike) -> None:

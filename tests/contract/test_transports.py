@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from contract.connect_like import ODD_NAMES, PASSWORD, USER, ConnectLike, free_port
+from contract.connect_like import ODD_NAMES, PASSWORD, UNLISTED_USER, USER, ConnectLike, free_port
 from contract.processes import descendants, shown
 from support.waiting import wait_for
 
@@ -165,6 +165,14 @@ def test_a_password_that_is_wrong(
     assert error.reason == "auth"
     assert "password_file" in error.remedy
     assert PASSWORD not in f"{error} {error!r} {error.__cause__!r} {error.__context__!r}"
+
+
+def test_a_user_without_access(transport: Transport, secured_worker: ConnectLike) -> None:
+    """A user whom the worker's access file does not list is told about that file, not about the password."""
+    error = failure(transport, Target("127.0.0.1", secured_worker.port, UNLISTED_USER, PASSWORD))
+
+    assert error.reason == "auth"
+    assert "jmxremote.access" in error.remedy
 
 
 def test_a_closed_port(transport: Transport) -> None:

@@ -22,6 +22,12 @@ _FAILURES: tuple[_Failure, ...] = tuple(
     _Failure(re.compile(text), reason, message, remedy)
     for text, reason, message, remedy in (
         (
+            r"NoInitialContextException",
+            "no_java",
+            "The Java at hand lacks JNDI, which jmxquery needs to reach {target}.",
+            "Use transport: bridge, or install a whole Java (apt-get install default-jre-headless).",
+        ),
+        (
             r"Credentials required",
             "auth",
             "JMX at {target} wants a user name and a password.",
@@ -46,13 +52,6 @@ _FAILURES: tuple[_Failure, ...] = tuple(
             "Correct the address, or set -Djava.rmi.server.hostname on the worker to a name that resolves here.",
         ),
         (
-            r"non-JRMP server|NotBoundException|NoSuchObjectException|not a (?:valid )?JRMP|error during JRMP connection"
-            r"|ConnectIOException|EOFException|StreamCorruptedException",
-            "not_jmx",
-            "What listens at {target} is not JMX over RMI, or wants TLS.",
-            "Check the port: it is the one of -Dcom.sun.management.jmxremote.port (JMX_PORT).",
-        ),
-        (
             r"Connection refused",
             "refused",
             "Nothing listens at {target}, or at the RMI address it names.",
@@ -64,6 +63,19 @@ _FAILURES: tuple[_Failure, ...] = tuple(
             "timeout",
             "{target} does not answer.",
             "Check firewall and network; a stopped JVM accepts connections and never answers.",
+        ),
+        (
+            r"UnmarshalException|Connection reset|Broken pipe",
+            "transport",
+            "The connection to {target} broke while it was read.",
+            "The next poll connects again; if it lasts, look whether the worker restarts again and again.",
+        ),
+        (
+            r"non-JRMP server|NotBoundException|NoSuchObjectException|not a (?:valid )?JRMP|error during JRMP connection"
+            r"|ConnectIOException|EOFException|StreamCorruptedException",
+            "not_jmx",
+            "What listens at {target} is not JMX over RMI, or wants TLS.",
+            "Check the port: it is the one of -Dcom.sun.management.jmxremote.port (JMX_PORT).",
         ),
     )
 )
@@ -85,4 +97,8 @@ def explain(target: Target, text: str) -> SourceError:
         if failure.text.search(text):
             return SourceError(failure.reason, failure.message.format(target=target), failure.remedy)
     first = text.partition("\n")[0][:300]
-    return SourceError("transport", f"JMX at {target} cannot be read: {first}.", "")
+    return SourceError(
+        "transport",
+        f"JMX at {target} cannot be read: {first}.",
+        "If it lasts, look into the worker's log at the time of the poll.",
+    )

@@ -189,11 +189,11 @@ def parse(output: str, target: Target) -> Output:
 
 
 def _explained(text: str, *, cut: bool, target: Target) -> SourceError:
-    if cut:
+    if cut:  # half a reading would tell that connectors are gone
         return SourceError(
             "transport",
             f"jmxquery stopped in the middle of what {target} has.",
-            "Use transport: bridge; jmxquery cannot print some connector names (with a comma and a quote).",
+            "The next poll tries again; if it lasts, use transport: bridge.",
         )
     error = _ERROR.search(text)
     return failures.explain(target, error["message"] if error is not None else text or "jmxquery printed nothing")
