@@ -20,9 +20,10 @@ def for_mismatch(
     accepted = permitted[0] if permitted else "an algorithm that the leader permits"
     extended = ",".join((*permitted, algorithm))
     everyone = ", ".join(others) if others else f"{leader} and every other worker"
+    restart = "restart it" if others == (leader,) else "restart them one by one, the leader last"
     return (
         f"On {follower} set inter.worker.signature.algorithm={accepted} and restart {follower}.",
-        f"Or on {everyone} set inter.worker.verification.algorithms={extended}, restart them one by one, the leader last.",
+        f"Or on {everyone} set inter.worker.verification.algorithms={extended} and {restart}.",
     )
 
 

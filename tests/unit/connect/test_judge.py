@@ -56,7 +56,7 @@ def test_a_mismatch_names_follower_leader_algorithm_list_connectors_and_both_rem
     )
     assert found.remedies == (
         "On w2 set inter.worker.signature.algorithm=HmacSHA256 and restart w2.",
-        "Or on w1 set inter.worker.verification.algorithms=HmacSHA256,HmacSHA512, restart them one by one, the leader last.",
+        "Or on w1 set inter.worker.verification.algorithms=HmacSHA256,HmacSHA512 and restart it.",
     )
     assert findings[0] is found
     assert not [f for f in findings if f.id.startswith("task_reconfiguration")]
