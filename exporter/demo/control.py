@@ -94,9 +94,10 @@ def _post(port: int, action: str) -> str:
         with opener.open(request, timeout=_CALL_WITHIN_S) as answer:
             text: str = answer.read().decode()
             return text.strip()
-    except (OSError, urllib.error.URLError) as error:
+    except OSError as error:  # urllib's errors are of this kind
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise ExporterError(
-            f"No demo answers on 127.0.0.1:{port}: {error}.",
+            f"No demo answers on 127.0.0.1:{port}: {reason}.",
             "Start it with `kafka-connect-exporter demo`; if it runs with another --control-port, give that one.",
         ) from error
 

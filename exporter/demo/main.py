@@ -21,6 +21,8 @@ from exporter.demo.simulated_rest import SimulatedRest
 from exporter.errors import ConfigError
 from exporter.sources.jmx.java import java_home, libjvm
 
+CONTROL_PORT = 9508
+
 StartExporter = Callable[[Path], AbstractContextManager[object]]
 """Given a configuration file, runs the exporter while the block runs."""
 
@@ -29,7 +31,7 @@ def run(
     start_exporter: StartExporter,
     *,
     listen_port: int = 9507,
-    control_port: int = 9508,
+    control_port: int = CONTROL_PORT,
     directory: Path | None = None,
     fault_after_s: float = 20.0,
     echo: Callable[[str], object] = print,
@@ -120,9 +122,10 @@ def _introduction(
     yield f"           {LEADER} does not permit: the exporter predicts what will happen."
     yield f"  in {fault_after_s:3.0f} s A connector, {FAULTY_CONNECTOR}, is created on {FOLLOWER}. It says RUNNING, but"
     yield f"           no task starts: {LEADER} refuses {FOLLOWER}'s requests, and {FOLLOWER} retries for ever."
-    yield "  then     Mend it, on the control page or with: kafka-connect-exporter demo mend"
+    option = "" if control_port == CONTROL_PORT else f" --control-port {control_port}"
+    yield f"  then     Mend it, on the control page or with: kafka-connect-exporter demo{option} mend"
     yield ""
-    yield "Ctrl-C ends the demo and removes what it made."
+    yield "Ctrl-C ends the demo."
 
 
 @contextlib.contextmanager

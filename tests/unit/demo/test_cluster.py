@@ -328,17 +328,30 @@ def test_mend_ends_the_loop(driven: Driven) -> None:
 
 
 def test_a_restart_takes_jmx_and_rest_down(driven: Driven) -> None:
-    """While w2 is restarted its JVM ends and its REST port closes; then new ones come, and w1 stays."""
+    """While w2 is restarted its REST port closes, then its JVM ends; new ones come, and w1 stays."""
     driven.go_to(FAULT_AFTER_S + 40)
     jvm, rest = driven.jvm("w2"), driven.rest("w2")
     driven.cluster.mend()
+    driven.go_to(FAULT_AFTER_S + 41)
+    assert (jvm.stopped, rest.stopped) == (False, True)
     driven.go_to(FAULT_AFTER_S + 42)
-    assert (jvm.stopped, rest.stopped) == (True, True)
+    assert jvm.stopped
     assert overview(driven)["audit_log"] == ("UNASSIGNED@w2", ["UNASSIGNED@w2"])
     driven.go_to(FAULT_AFTER_S + 46)
     assert driven.jvm("w2") is not jvm
     assert driven.rest("w2") is not rest
     assert not driven.jvm("w1").stopped
+
+
+def test_a_worker_that_returns_waits_for_the_rebalance_delay(driven: Driven) -> None:
+    """After its restart w2 joins with nothing, and gets back what it had when the delay is over (KIP-415)."""
+    driven.go_to(FAULT_AFTER_S + 40)
+    driven.cluster.mend()
+    driven.go_to(FAULT_AFTER_S + 55)
+    joined = [r for r in driven.log("w2") if "Joined group" in r.message and driven.since_fault_s(r) > 40]
+    told = [re.findall(r"connectorIds=\[(.*?)\].*rebalance delay: (\d+)", r.message)[0] for r in joined]
+    assert told[:2] == [("", "7900"), ("audit_log, billing.events", "0")]
+    assert joined[1].at_s - joined[0].at_s == pytest.approx(7.9, abs=0.01)
 
 
 def test_a_looping_worker_that_stops_logs_the_recorded_pair(driven: Driven) -> None:
