@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -73,27 +74,39 @@ def test_an_attribute_of_an_unknown_class_costs_nothing_else(bridge: BridgeTrans
         assert all(bean.attributes == {"status": "running"} for bean in beans)
 
 
-def test_the_helper_ends_with_its_parent(odd_worker: ConnectLike) -> None:
-    """A helper does not outlive an exporter that was killed, also while it waits for a worker."""
+def test_the_helper_ends_with_its_parent() -> None:
+    """A helper does not outlive an exporter that was killed, also while a worker keeps it waiting."""
     program = f"""
+        import threading
         from exporter.sources.jmx.bridge import BridgeTransport
         from exporter.sources.jmx.transport import BeanQuery, Target
 
+        def read(port):
+            bridge.read(Target("127.0.0.1", port), (BeanQuery("a:b=c", ("d",)),), {AMPLE_S})
+
         bridge = BridgeTransport()
-        bridge.read(Target("127.0.0.1", {odd_worker.port}), (BeanQuery("a:b=c", ("d",)),), {AMPLE_S})
+        threading.Thread(target=read, args=(int(input()),)).start()
+        input()
         print(bridge.helper_pid, flush=True)
         input()
     """
-    parent = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with parent:
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent,
+    ):
+        assert parent.stdin is not None
         assert parent.stdout is not None
-        helper = int(parent.stdout.readline())
-        assert alive(helper)
-        parent.kill()
+        print(silent.getsockname()[1], file=parent.stdin, flush=True)
+        silent.settimeout(AMPLE_S)
+        connection, _ = silent.accept()  # now the helper waits for an answer
+        with connection:
+            print(file=parent.stdin, flush=True)
+            helper = int(parent.stdout.readline())
+            assert alive(helper)
+            parent.kill()
 
-    wait_for("the end of the helper", lambda: not alive(helper), AMPLE_S)
+            wait_for("the end of the helper", lambda: not alive(helper), AMPLE_S)
 
 
 @pytest.mark.parametrize(

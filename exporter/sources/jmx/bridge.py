@@ -15,7 +15,7 @@ from typing import Any
 
 from exporter.errors import SourceError
 from exporter.sources.jmx import failures, java
-from exporter.sources.jmx.transport import AttributeValue, Bean, BeanQuery, Target
+from exporter.sources.jmx.transport import AttributeValue, Bean, BeanQuery, Target, beans
 
 _ANSWER_CHARACTERS_MAX = 256 * 2**20
 
@@ -203,8 +203,8 @@ def _ended(helper: _Helper) -> SourceError:
 def _beans(target: Target, answer: dict[str, Any]) -> tuple[Bean, ...]:
     if "error" in answer:
         raise failures.explain(target, answer["error"])
-    return tuple(
-        Bean.named(_clean(bean["name"]), {name: _plain(value) for name, value in bean["attributes"].items()})
+    return beans(
+        (_clean(bean["name"]), {name: _plain(value) for name, value in bean["attributes"].items()})
         for bean in answer["beans"]
     )
 

@@ -169,7 +169,7 @@ def _told(error: Any) -> str:  # noqa: ANN401
     return "\n".join(lines)
 
 
-class _Answers:
+class Answers:
     """Writes answers, one a line, from any thread."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -177,17 +177,22 @@ class _Answers:
         self._mutex = threading.Lock()
 
     def write(self, answer: dict[str, Any]) -> None:
+        """Write one; whole lines only, whoever else writes."""
         with self._mutex:
             self._stream.write(json.dumps(answer) + "\n")
             self._stream.flush()
 
 
-class _Desk:
+class Desk:
     """Hands requests to one thread per target; a thread without work for a while gives its connection back."""
 
-    def __init__(self, java: _Java, answers: _Answers) -> None:
+    def __init__(
+        self, java: _Java, answers: Answers, *, targets_max: int = TARGETS_MAX, idle_s: float = IDLE_S
+    ) -> None:
         self._java = java
         self._answers = answers
+        self._targets_max = targets_max
+        self._idle_s = idle_s
         self._mutex = threading.Lock()
         self._requests: dict[str, queue.SimpleQueue[dict[str, Any]]] = {}
 
@@ -196,8 +201,8 @@ class _Desk:
         key = json.dumps(request["target"], sort_keys=True)
         with self._mutex:
             if key not in self._requests:
-                if len(self._requests) >= TARGETS_MAX:
-                    self._answers.write({"id": request["id"], "error": f"More than {TARGETS_MAX} JMX targets"})
+                if len(self._requests) >= self._targets_max:
+                    self._answers.write({"id": request["id"], "error": f"More than {self._targets_max} JMX targets"})
                     return
                 self._requests[key] = queue.SimpleQueue()
                 connection = _Connection(self._java, request["target"])
@@ -207,7 +212,7 @@ class _Desk:
     def _serve(self, key: str, requests: queue.SimpleQueue[dict[str, Any]], connection: _Connection) -> None:
         while True:
             try:
-                request = requests.get(timeout=IDLE_S)
+                request = requests.get(timeout=self._idle_s)
             except queue.Empty:
                 with self._mutex:
                     if not requests.empty():
@@ -226,7 +231,7 @@ class _Desk:
 def main() -> None:
     """Serve until standard input ends."""
     # Whatever Java prints must not stand between the answers.
-    answers = _Answers(os.fdopen(os.dup(1), "w", encoding="utf-8"))
+    answers = Answers(os.fdopen(os.dup(1), "w", encoding="utf-8"))
     os.dup2(2, 1)
     try:
         jpype.startJVM(sys.argv[1], *JVM_FLAGS, convertStrings=False, interrupt=False)
@@ -235,7 +240,7 @@ def main() -> None:
         answers.write({"fatal": f"{type(error).__name__}: {error}"})
         os._exit(1)
     answers.write({"ready": True})
-    desk = _Desk(java, answers)
+    desk = Desk(java, answers)
     for line in sys.stdin:
         desk.take(json.loads(line))
     os._exit(0)  # without waiting for threads that hang

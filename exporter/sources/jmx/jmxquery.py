@@ -19,7 +19,7 @@ from pathlib import Path
 
 from exporter.errors import SourceError
 from exporter.sources.jmx import failures, java
-from exporter.sources.jmx.transport import AttributeValue, Bean, BeanQuery, Target
+from exporter.sources.jmx.transport import AttributeValue, Bean, BeanQuery, Target, beans
 
 _RECORD = re.compile(
     r'\{"mBeanName" : "(?P<name>.*)", "attribute" : "(?P<attribute>[^"]*)", "attributeType" : "(?P<type>[^"]*)"'
@@ -169,7 +169,7 @@ def parse(output: str, target: Target) -> Output:
     Raises:
         SourceError: the output is an error, or was cut short.
     """
-    beans: dict[str, dict[str, AttributeValue]] = {}
+    attributes_of: dict[str, dict[str, AttributeValue]] = {}
     broken_lines = 0
     begin = output.find("[\n") if output.startswith("[\n") else output.find("\n[\n")
     text = output[max(0, begin) :].strip()
@@ -181,11 +181,11 @@ def parse(output: str, target: Target) -> Output:
             broken_lines += bool(line.strip())
             continue
         # The only escape in the output: a backslash before each quote of a name.
-        attributes = beans.setdefault(match["name"].replace('\\"', '"'), {})
+        attributes = attributes_of.setdefault(match["name"].replace('\\"', '"'), {})
         value = _value(match["type"], match["value"])
         if value is not None:
             attributes[match["attribute"]] = value
-    return Output(tuple(Bean.named(name, attributes) for name, attributes in beans.items()), broken_lines)
+    return Output(beans(attributes_of.items()), broken_lines)
 
 
 def _explained(text: str, *, cut: bool, target: Target) -> SourceError:

@@ -13,6 +13,7 @@ from exporter.sources.jmx.transport import Bean, Target, Transport
 from exporter.sources.source import SourceKind
 
 _HOST_AND_PORT = re.compile(r"\S+:\d+")
+_TASK_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class JmxSource:
@@ -99,7 +100,7 @@ def _connector(bean: Bean, worker_id: str | None) -> ConnectorReading:
 
 def _task(bean: Bean, worker_id: str | None) -> list[TaskReading]:
     status, number = _text(bean, "status"), bean.keys.get("task", "")
-    if status is None or not number.isdecimal():
+    if status is None or not _TASK_NUMBER.fullmatch(number):
         return []
     return [TaskReading(bean.keys.get("connector", ""), int(number), status.lower(), worker_id)]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self
+from typing import Protocol
 
 from exporter.sources.jmx import object_name
 
@@ -52,14 +52,17 @@ class Bean:
     keys: Mapping[str, str]
     attributes: Mapping[str, AttributeValue]
 
-    @classmethod
-    def named(cls, name: str, attributes: Mapping[str, AttributeValue]) -> Self:
-        """The bean of this ObjectName.
 
-        Raises:
-            ValueError: `name` is no ObjectName.
-        """
-        return cls(name, object_name.parse(name)[1], attributes)
+def beans(named: Iterable[tuple[str, Mapping[str, AttributeValue]]]) -> tuple[Bean, ...]:
+    """Beans of ObjectNames and attributes, for transports; what is no ObjectName is left out."""
+    made = []
+    for name, attributes in named:
+        try:
+            _, keys = object_name.parse(name)
+        except ValueError:
+            continue
+        made.append(Bean(name, keys, attributes))
+    return tuple(made)
 
 
 class Transport(Protocol):

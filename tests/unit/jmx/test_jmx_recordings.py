@@ -12,7 +12,7 @@ import pytest
 from exporter.connect.readings import ConnectorReading, JmxReading, TaskReading
 from exporter.sources.jmx.catalogue import queries
 from exporter.sources.jmx.source import JmxSource
-from exporter.sources.jmx.transport import AttributeValue, Bean, BeanQuery, Target
+from exporter.sources.jmx.transport import AttributeValue, Bean, BeanQuery, Target, beans
 
 DATA = Path(__file__).parents[2] / "data" / "jmx"
 RECORDINGS = ("2.8.2-s1", "2.8.2-s9", "3.9.2-s1", "4.4.0-s1", "4.4.0-s9")
@@ -34,8 +34,8 @@ class Replay:
     def read(self, target: Target, queries: Sequence[BeanQuery], deadline_s: float) -> tuple[Bean, ...]:
         """See `Transport.read`."""
         del target, deadline_s
-        return tuple(
-            Bean.named(name, {attribute: _told(bean[attribute]) for attribute in query.attributes})
+        return beans(
+            (name, {attribute: _told(bean[attribute]) for attribute in query.attributes})
             for query in queries
             for name, bean in self.matching(query).items()
         )

@@ -9,14 +9,14 @@ import pytest
 from exporter.connect.readings import Value
 from exporter.errors import SourceError
 from exporter.sources.jmx.source import reading
-from exporter.sources.jmx.transport import AttributeValue, Bean, Target
+from exporter.sources.jmx.transport import AttributeValue, Bean, Target, beans
 
 REBALANCE = "kafka.connect:type=connect-worker-rebalance-metrics"
 
 
-def beans(*named: tuple[str, dict[str, AttributeValue]]) -> tuple[Bean, ...]:
-    """Beans of a worker that has not joined yet, and these."""
-    return tuple(Bean.named(name, attributes) for name, attributes in ((REBALANCE, {}), *named))
+def worker(*named: tuple[str, dict[str, AttributeValue]]) -> tuple[Bean, ...]:
+    """The beans of a worker that has not joined yet, and these."""
+    return beans(((REBALANCE, {}), *named))
 
 
 def info(worker_id: str) -> tuple[str, dict[str, AttributeValue]]:
@@ -31,7 +31,7 @@ def client(client_id: str) -> tuple[str, dict[str, AttributeValue]]:
 
 def test_a_worker_that_has_not_joined() -> None:
     """What the beans do not tell is unknown."""
-    empty = reading(beans(), "w:9999")
+    empty = reading(worker(), "w:9999")
 
     assert (empty.worker_id, empty.version, empty.connect_protocol, empty.leader_url) == (None, None, None, None)
     assert (empty.connectors, empty.tasks, empty.values) == ((), (), ())
@@ -59,7 +59,7 @@ def test_a_jvm_that_is_no_connect_worker() -> None:
 )
 def test_the_worker_s_id_among_others(ids: tuple[str, ...], clients: tuple[str, ...], worker_id: str | None) -> None:
     """The advertised address is told from client ids, whatever those look like."""
-    told = reading(beans(*map(info, ids), *map(client, clients)), "w:9999")
+    told = reading(worker(*map(info, ids), *map(client, clients)), "w:9999")
 
     assert told.worker_id == worker_id
     assert told.version == "4.4.0"
@@ -67,7 +67,7 @@ def test_the_worker_s_id_among_others(ids: tuple[str, ...], clients: tuple[str, 
 
 def test_flows_of_mirrormaker_add_up() -> None:
     """Two coordinators in one worker give one series, their sum: never the same series twice."""
-    values = reading(beans(info("A->B"), info("B->A"), client("A->B"), client("B->A")), "w:9999").values
+    values = reading(worker(info("A->B"), info("B->A"), client("A->B"), client("B->A")), "w:9999").values
 
     assert values == (
         Value("kafka_connect_worker_start_time_seconds", (), 2.0),
@@ -78,9 +78,9 @@ def test_flows_of_mirrormaker_add_up() -> None:
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, "7", True])
 def test_what_is_no_number_is_absent(number: AttributeValue) -> None:
     """NaN, infinities, texts and booleans in a numeric attribute give no value."""
-    bean = Bean.named(REBALANCE, {"epoch": number})
+    told = reading(beans([(REBALANCE, {"epoch": number})]), "w:9999")
 
-    assert reading((bean,), "w:9999").values == ()
+    assert told.values == ()
 
 
 def test_beans_with_other_keys_are_not_mixed_in() -> None:
@@ -90,22 +90,27 @@ def test_beans_with_other_keys_are_not_mixed_in() -> None:
         {"connector-count": 5.0},
     )
 
-    assert reading(beans(other), "w:9999").values == ()
+    assert reading(worker(other), "w:9999").values == ()
 
 
-@pytest.mark.parametrize("number", ["", "x", "²", "-1"])
+@pytest.mark.parametrize("number", ["", "x", "²", "-1", "1" * 5000])
 def test_a_task_without_a_number_is_no_task(number: str) -> None:
     """An odd task number costs that task, not the poll."""
     name = f'kafka.connect:type=connector-task-metrics,connector=c,task="{number}"'
 
-    assert reading(beans((name, {"status": "running"})), "w:9999").tasks == ()
+    assert reading(worker((name, {"status": "running"})), "w:9999").tasks == ()
 
 
 def test_an_unknown_protocol_is_named_so() -> None:
     """A word that no known version writes is `unknown`, not a new label value."""
-    bean = Bean.named(REBALANCE, {"connect-protocol": "QUANTUM"})
+    told = reading(beans([(REBALANCE, {"connect-protocol": "QUANTUM"})]), "w:9999")
 
-    assert reading((bean,), "w:9999").connect_protocol == "unknown"
+    assert told.connect_protocol == "unknown"
+
+
+def test_a_name_that_is_none_costs_only_its_bean() -> None:
+    """A bean whose name cannot be read is left out; the others stay."""
+    assert [bean.name for bean in beans([("a:b=c", {}), ('a:b="open', {}), ("", {})])] == ["a:b=c"]
 
 
 def test_the_password_never_shows() -> None:
