@@ -9,8 +9,10 @@ import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,7 @@ from exporter.sources.jmx.transport import BeanQuery, Target
 
 EPOCH = (BeanQuery("kafka.connect:type=connect-worker-rebalance-metrics", ("epoch",)),)
 TASK_TYPE = (BeanQuery("kafka.connect:type=connector-task-metrics,connector=*,task=*", ("connector-type", "status")),)
+SHORT_S = 2.0
 AMPLE_S = 30.0
 
 
@@ -64,6 +67,47 @@ def test_a_helper_that_was_killed(bridge: BridgeTransport, odd_worker: ConnectLi
 
     assert bean.attributes == {"epoch": 7.0}
     assert bridge.helper_pid not in {None, first}
+
+
+def test_a_deadline_cuts_what_hangs(bridge: BridgeTransport, odd_worker: ConnectLike) -> None:
+    """After a deadline nothing of the hanging poll is left: its connection is closed, the next poll has a new helper."""
+    bridge.read(odd_worker.target, EPOCH, AMPLE_S)
+    first = bridge.helper_pid
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with pytest.raises(SourceError, match="did not answer"):
+            bridge.read(Target("127.0.0.1", silent.getsockname()[1]), EPOCH, SHORT_S)
+        connection, _ = silent.accept()
+        with connection:
+            connection.settimeout(AMPLE_S)
+            while connection.recv(1024):  # what RMI says first, then the end
+                pass
+
+    bridge.read(odd_worker.target, EPOCH, AMPLE_S)
+    assert bridge.helper_pid != first
+
+
+def test_deadlines_of_others_do_not_shorten_one_s_own(bridge: BridgeTransport) -> None:
+    """However often other targets' deadlines end the helper, a poll has all of its own time."""
+    errors: dict[float, str] = {}
+
+    def hang(port: int, deadline_s: float) -> None:
+        with pytest.raises(SourceError) as caught:
+            bridge.read(Target("127.0.0.1", port), EPOCH, deadline_s)
+        errors[deadline_s] = caught.value.reason
+
+    deadlines_s = (0.05, 2.0, 3.0, 5.0)  # the first one passes while the JVM starts
+    with ExitStack() as stack:
+        servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in deadlines_s]
+        polls = [
+            threading.Thread(target=hang, args=(server.getsockname()[1], deadline_s))
+            for server, deadline_s in zip(servers, deadlines_s, strict=True)
+        ]
+        for poll in polls:
+            poll.start()
+        for poll in polls:
+            poll.join()
+
+    assert errors == dict.fromkeys(deadlines_s, "timeout")
 
 
 def test_an_attribute_of_an_unknown_class_costs_nothing_else(bridge: BridgeTransport, odd_worker: ConnectLike) -> None:

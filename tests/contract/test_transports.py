@@ -109,6 +109,15 @@ def test_names_come_as_users_know_them(transport: Transport, odd_worker: Connect
     assert all(bean.name.startswith("kafka.connect:type=connector-metrics,connector=") for bean in beans)
 
 
+def test_a_name_can_be_asked_for(transport: Transport, odd_worker: ConnectLike) -> None:
+    """A pattern reaches the worker as written, also beyond ASCII."""
+    query = BeanQuery('kafka.connect:type=connector-metrics,connector="uni-é日"', ("status",))
+
+    (bean,) = transport.read(odd_worker.target, (query,), AMPLE_S)
+
+    assert bean.keys == {"type": "connector-metrics", "connector": "uni-é日"}
+
+
 def test_reading_of_the_whole_catalogue(transport: Transport, odd_worker: ConnectLike) -> None:
     """Both transports give the same reading of the same worker."""
     reading = JmxSource(odd_worker.target, transport).poll(AMPLE_S)
