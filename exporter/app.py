@@ -20,7 +20,7 @@ from exporter.connect.snapshot import WorkerSnapshot
 from exporter.connect.worker_config import WorkerConfig, from_properties
 from exporter.connect.worker_state import WorkerIdentity
 from exporter.errors import ConfigError, ExporterError
-from exporter.metrics.table import ExporterHealth, Page
+from exporter.metrics.page import ExporterHealth, Page
 from exporter.pipeline import Pipeline
 from exporter.poller import Job, Poller
 from exporter.sources.jmx.address import parse_address

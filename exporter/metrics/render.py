@@ -12,7 +12,9 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 from prometheus_client.registry import Collector
 
-from exporter.metrics.table import METRICS, Metric, Page
+from exporter.metrics.page import Page
+from exporter.metrics.row import Metric
+from exporter.metrics.table import METRICS
 
 LABEL_VALUE_CHARACTERS_MAX = 200
 

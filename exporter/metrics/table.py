@@ -7,172 +7,25 @@ Rows of one worker's log counters, catalogue rows and the exporter's own rows di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
-from exporter.connect.hosting import HostedConnector, HostedTask, hosted_connectors, hosted_tasks
 from exporter.connect.kafka_rules import CONNECTOR_STATES, PROTOCOLS
-from exporter.connect.readings import TailStats
-from exporter.connect.snapshot import LogView, LoopView, SourceHealth, WorkerSnapshot
+from exporter.connect.snapshot import LogView, WorkerSnapshot
+from exporter.metrics.page import Page, Sample
+from exporter.metrics.row import (
+    PREFIX,
+    WORKER_LABELS,
+    Metric,
+    counter_row,
+    exporter_row,
+    gauge_row,
+    log_row,
+    loop_row,
+    source_row,
+    tail_row,
+    worker_row,
+)
 from exporter.sources.jmx.catalogue import CATALOGUE
-
-PREFIX = "kafka_connect_"
-WORKER_LABELS = ("connect_cluster", "worker")
-
-Kind = Literal["counter", "gauge"]
-Sample = tuple[tuple[str, ...], float]
-
-
-@dataclass(frozen=True, slots=True)
-class ExporterHealth:
-    """What the exporter says of itself; times are epoch seconds."""
-
-    version: str
-    commit_failures: int = 0
-    left_out: dict[str, int] = field(default_factory=dict)
-    reload_ok: bool = True
-    reload_success_s: float | None = None
-
-
-@dataclass(frozen=True)
-class Page:
-    """Everything one scrape is rendered from.
-
-    Attributes:
-        connectors_max: connectors with series at the most; the others are left out and counted by the caller.
-        tasks_max: likewise for tasks.
-    """
-
-    snapshots: tuple[WorkerSnapshot, ...]
-    exporter: ExporterHealth
-    connectors_max: int | None = None
-    tasks_max: int | None = None
-
-    @cached_property
-    def connectors(self) -> tuple[HostedConnector, ...]:
-        """Connectors under their hosts."""
-        return tuple(islice(hosted_connectors(self.snapshots), self.connectors_max))
-
-    @cached_property
-    def tasks(self) -> tuple[HostedTask, ...]:
-        """Tasks under their hosts."""
-        return tuple(islice(hosted_tasks(self.snapshots), self.tasks_max))
-
-    def beyond_limits(self) -> dict[str, int]:
-        """How many connectors and tasks are left out, by the limit's name in the configuration."""
-        return {
-            "connectors": sum(1 for _ in hosted_connectors(self.snapshots)) - len(self.connectors),
-            "tasks": sum(1 for _ in hosted_tasks(self.snapshots)) - len(self.tasks),
-        }
-
-    @cached_property
-    def values(self) -> dict[str, list[Sample]]:
-        """Catalogue values by series."""
-        values: dict[str, list[Sample]] = {}
-        for snapshot in self.snapshots:
-            for value in snapshot.values:
-                labels = (snapshot.cluster, snapshot.worker, *(text for _, text in value.labels))
-                values.setdefault(value.series, []).append((labels, value.value))
-        return values
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One row.
-
-    Attributes:
-        name: full name; counters end in `_total`.
-        labels: all label names in order.
-        help: HELP; names the source of the value.
-        read: (label values, value) of a page; absent where unknown.
-    """
-
-    name: str
-    kind: Kind
-    labels: tuple[str, ...]
-    help: str
-    read: Callable[[Page], Iterable[Sample]]
-
-
-def _worker(
-    kind: Kind,
-    name: str,
-    labels: str,
-    help_text: str,
-    read: Callable[[WorkerSnapshot], Iterable[tuple[tuple[str, ...], float | None]]],
-) -> Metric:
-    """A row read from each worker's snapshot; values that are None are left out."""
-
-    def samples(page: Page) -> Iterator[Sample]:
-        for snapshot in page.snapshots:
-            for values, number in read(snapshot):
-                if number is not None:
-                    yield (snapshot.cluster, snapshot.worker, *values), number
-
-    return Metric(PREFIX + name, kind, WORKER_LABELS + tuple(labels.split()), help_text, samples)
-
-
-def _one(name: str, help_text: str, read: Callable[[WorkerSnapshot], float | bool | None]) -> Metric:
-    """A gauge without further labels."""
-    return _worker("gauge", name, "", help_text, lambda s: [((), read(s))])
-
-
-def _log(name: str, help_text: str, read: Callable[[LogView], float | bool | None]) -> Metric:
-    """A gauge from the worker's log."""
-    return _one(name, help_text, lambda s: None if s.log is None else read(s.log))
-
-
-def _count(
-    name: str, labels: str, help_text: str, zero: Callable[[WorkerSnapshot, LogView], Iterable[tuple[str, ...]]]
-) -> Metric:
-    """A counter folded from the worker's log; `zero` tells the label values that exist from the start."""
-    key = name.removesuffix("_total")
-
-    def read(s: WorkerSnapshot) -> Iterable[tuple[tuple[str, ...], float | None]]:
-        if s.log is None:
-            return ()
-        counted = dict.fromkeys(zero(s, s.log), 0) | dict(s.log.counts.get(key, {}))
-        return counted.items()
-
-    return _worker("counter", name, labels, help_text, read)
-
-
-def _loop(name: str, help_text: str, read: Callable[[LoopView], float | None]) -> Metric:
-    """A gauge per active loop."""
-    return _worker(
-        "gauge",
-        name,
-        "connector",
-        help_text,
-        lambda s: [((x.connector,), read(x)) for x in (s.log.loops if s.log else ())],
-    )
-
-
-def _source(
-    kind: Kind,
-    name: str,
-    labels: str,
-    help_text: str,
-    read: Callable[[SourceHealth], Iterable[tuple[tuple[str, ...], float | None]]],
-) -> Metric:
-    """A row per configured source."""
-    return _worker(
-        kind,
-        f"exporter_source_{name}",
-        f"source {labels}",
-        help_text,
-        lambda s: [((h.source, *values), number) for h in s.sources for values, number in read(h)],
-    )
-
-
-def _tail(kind: Kind, name: str, help_text: str, read: Callable[[TailStats], int]) -> Metric:
-    """A row of the log readers' own figures."""
-    return _worker(
-        kind, f"exporter_log_{name}", "", help_text, lambda s: [((), None if s.log is None else read(s.log.stats))]
-    )
 
 
 def _nothing(_s: WorkerSnapshot, _log: LogView) -> Iterable[tuple[str, ...]]:
@@ -261,51 +114,34 @@ def _mismatch(s: WorkerSnapshot) -> Iterable[tuple[tuple[str, ...], float | None
     return [] if m is None else [((m.leader_url, m.algorithm, ",".join(m.permitted)), 1.0)]
 
 
-def _exporter(
-    kind: Kind,
-    name: str,
-    labels: str,
-    help_text: str,
-    read: Callable[[ExporterHealth], Iterable[tuple[tuple[str, ...], float | None]]],
-) -> Metric:
-    """A row about the exporter itself, without worker labels."""
-    return Metric(
-        f"{PREFIX}exporter_{name}",
-        kind,
-        tuple(labels.split()),
-        help_text,
-        lambda page: [(values, number) for values, number in read(page.exporter) if number is not None],
-    )
-
-
 _HAND_ROWS: tuple[Metric, ...] = (
     # Protocol and verification
-    _worker(
+    worker_row(
         "gauge",
         "protocol",
         "protocol",
         "Protocol elected by the group (1 for the current one), from connect-worker-rebalance-metrics connect-protocol once the worker has joined, else from the log line 'Joined group'.",
         _protocol,
     ),
-    _one(
+    gauge_row(
         "internal_request_verification_enabled",
         "1 if the worker has joined and the protocol is sessioned: internal requests are signed and verified.",
         lambda s: s.verifies,
     ),
-    _one(
+    gauge_row(
         "worker_group_joined",
         "1 if the worker is a member of its group, from JMX leader-name, else from the log.",
         lambda s: s.joined,
     ),
-    _one("worker_is_leader", "1 if the leader's URL is the worker's own.", lambda s: s.is_leader),
-    _worker(
+    gauge_row("worker_is_leader", "1 if the leader's URL is the worker's own.", lambda s: s.is_leader),
+    worker_row(
         "gauge",
         "worker_info",
         "worker_id url version group_id kafka_cluster_id",
         "Identity of the worker; always 1. worker_id is its advertised host:port.",
         _info,
     ),
-    _worker(
+    worker_row(
         "gauge",
         "worker_leader_info",
         "leader_url",
@@ -313,51 +149,53 @@ _HAND_ROWS: tuple[Metric, ...] = (
         lambda s: [((s.leader_url,), 1)] if s.leader_url else [],
     ),
     # Who signs and permits what
-    _worker(
+    worker_row(
         "gauge",
         "worker_signature_algorithm_info",
         "algorithm",
         "inter.worker.signature.algorithm, from the start-up dump in the log or the properties file; always 1.",
         lambda s: [((s.config.signature_algorithm,), 1)] if s.config and s.config.signature_algorithm else [],
     ),
-    _worker(
+    worker_row(
         "gauge",
         "worker_verification_algorithm_info",
         "algorithm",
         "One series per entry of inter.worker.verification.algorithms; always 1.",
         lambda s: [((a,), 1) for a in dict.fromkeys(s.config.verification_algorithms or ())] if s.config else [],
     ),
-    _worker(
+    worker_row(
         "gauge",
         "worker_signing_info",
         "connect_protocol signature_algorithm verification_algorithms key_generation_algorithm",
         "The worker's signing configuration, for tables; always 1.",
         _signing,
     ),
-    _one(
+    gauge_row(
         "worker_signing_config_known",
         "1 if the worker's signature algorithm and verification list are known.",
         _signing_known,
     ),
-    _one(
+    gauge_row(
         "worker_session_key_ttl_seconds",
         "inter.worker.key.ttl.ms, from the start-up dump or the properties file.",
         lambda s: s.config.key_ttl_s if s.config else None,
     ),
-    _log(
+    log_row(
         "session_key_last_update_timestamp_seconds",
         "When the worker's log last said 'Session key updated'.",
         lambda v: v.session_key_update_s,
     ),
-    _count("session_key_updates_total", "", "Log lines 'Session key updated'.", _plain),
-    _count(
+    counter_row("session_key_updates_total", "", "Log lines 'Session key updated'.", _plain),
+    counter_row(
         "verification_disabled_total",
         "",
         "Log lines 'Internal request verification will be disabled' (this worker's connect.protocol).",
         _plain,
     ),
-    _count("verification_reenabled_total", "", "Log lines 'Internal request validation has been re-enabled'.", _plain),
-    _count(
+    counter_row(
+        "verification_reenabled_total", "", "Log lines 'Internal request validation has been re-enabled'.", _plain
+    ),
+    counter_row(
         "protocol_downgrades_total",
         "from to",
         "Log lines 'The protocol used by this Connect cluster has been downgraded'.",
@@ -399,61 +237,61 @@ _HAND_ROWS: tuple[Metric, ...] = (
         "1 if REST says RUNNING and there is no task anywhere.",
         _without_tasks,
     ),
-    _worker(
+    worker_row(
         "gauge",
         "connector_runs_old_tasks",
         "connector",
         "1 while a retry loop keeps the connector's tasks on their old configuration.",
         _runs_old_tasks,
     ),
-    _count(
+    counter_row(
         "task_spawn_failures_total",
         "connector kind",
         "Tasks that failed to start, could not be built or were killed by an exception, from log lines.",
         _spawned,
     ),
     # Internal requests
-    _count(
+    counter_row(
         "internal_requests_total",
         "request code reason origin",
         "Access-log lines of the signed endpoints (Kafka 3.4 and later). reason is told by status and size of the answer; origin by the user agent, which nobody authenticates.",
         lambda s, v: _REFUSALS if v.access_seen else (),
     ),
-    _count(
+    counter_row(
         "internal_request_rejections_total",
         "request reason code",
         "Internal requests of this worker that failed, as its log tells; code is the leader's own answer.",
         _nothing,
     ),
-    _count(
+    counter_row(
         "task_reconfiguration_failures_total",
         "connector reason",
         "Failed attempts to reconfigure a connector's tasks, one per attempt, from log lines.",
         _nothing,
     ),
-    _count(
+    counter_row(
         "task_reconfigurations_abandoned_total",
         "connector",
         "Log lines 'Task reconfiguration … failed unexpectedly' of a worker that is not stopping.",
         _nothing,
     ),
     # Loops
-    _worker(
+    worker_row(
         "gauge",
         "task_reconfiguration_loop_active",
         "connector reason",
         "1 while the worker fails and retries to reconfigure the connector's tasks.",
         lambda s: [((x.connector, x.reason), 1) for x in (s.log.loops if s.log else ())],
     ),
-    _log("task_reconfiguration_loops", "Active retry loops of the worker.", lambda v: len(v.loops)),
-    _loop("task_reconfiguration_loop_start_timestamp_seconds", "When the active loop began.", lambda x: x.start_s),
-    _loop(
+    log_row("task_reconfiguration_loops", "Active retry loops of the worker.", lambda v: len(v.loops)),
+    loop_row("task_reconfiguration_loop_start_timestamp_seconds", "When the active loop began.", lambda x: x.start_s),
+    loop_row(
         "task_reconfiguration_loop_last_attempt_timestamp_seconds",
         "When the active loop last failed.",
         lambda x: x.last_attempt_s,
     ),
-    _loop("task_reconfiguration_loop_attempts", "Failed attempts of the active loop.", lambda x: x.attempts),
-    _worker(
+    loop_row("task_reconfiguration_loop_attempts", "Failed attempts of the active loop.", lambda x: x.attempts),
+    worker_row(
         "gauge",
         "signature_algorithm_mismatch",
         "leader_url algorithm permitted",
@@ -461,81 +299,81 @@ _HAND_ROWS: tuple[Metric, ...] = (
         _mismatch,
     ),
     # The log itself
-    _count(
+    counter_row(
         "log_records_total",
         "level",
         "Records of the worker's log.",
         lambda s, v: [(level,) for level in ("INFO", "WARN", "ERROR")],
     ),
-    _log(
+    log_row(
         "log_last_record_timestamp_seconds", "Time of the last record of the worker's log.", lambda v: v.last_record_s
     ),
-    _count("log_unknown_failure_texts_total", "", "Failed attempts whose exception text is not known.", _plain),
+    counter_row("log_unknown_failure_texts_total", "", "Failed attempts whose exception text is not known.", _plain),
     # The exporter's sources
-    _source("gauge", "up", "", "1 if the last poll of the source worked.", lambda h: [((), h.up)]),
-    _source(
+    source_row("gauge", "up", "", "1 if the last poll of the source worked.", lambda h: [((), h.up)]),
+    source_row(
         "gauge",
         "last_success_timestamp_seconds",
         "",
         "When the source was last read.",
         lambda h: [((), h.last_success_s)],
     ),
-    _source(
+    source_row(
         "gauge", "poll_duration_seconds", "", "Duration of the source's last poll.", lambda h: [((), h.duration_s)]
     ),
-    _source(
+    source_row(
         "counter",
         "errors_total",
         "reason",
         "Failed polls of the source.",
         lambda h: [((reason,), n) for reason, n in h.errors.items()],
     ),
-    _tail("counter", "bytes_read_total", "Bytes read from the worker's log files.", lambda t: t.bytes_read),
-    _tail(
+    tail_row("counter", "bytes_read_total", "Bytes read from the worker's log files.", lambda t: t.bytes_read),
+    tail_row(
         "counter",
         "bytes_lost_total",
         "Bytes of the worker's log files that could not be read or kept.",
         lambda t: t.bytes_lost,
     ),
-    _tail(
+    tail_row(
         "counter",
         "records_unparsed_total",
         "Lines that belong to no record of a known layout.",
         lambda t: t.records_unparsed,
     ),
-    _tail("counter", "rotations_total", "Rotations of the worker's log files by renaming.", lambda t: t.rotations),
-    _tail("counter", "truncations_total", "Log files that were cut and written anew.", lambda t: t.truncations),
-    _tail("gauge", "unread_bytes", "Bytes written to the log files and not read yet.", lambda t: t.unread_bytes),
+    tail_row("counter", "rotations_total", "Rotations of the worker's log files by renaming.", lambda t: t.rotations),
+    tail_row("counter", "truncations_total", "Log files that were cut and written anew.", lambda t: t.truncations),
+    tail_row("gauge", "unread_bytes", "Bytes written to the log files and not read yet.", lambda t: t.unread_bytes),
     # The exporter itself
-    _exporter(
+    exporter_row(
         "counter",
         "state_commit_failures_total",
         "",
         "Commits of the state directory that failed.",
         lambda e: [((), e.commit_failures)],
     ),
-    _exporter(
+    exporter_row(
         "counter",
         "series_dropped_total",
         "limit",
         "Connectors and tasks left out at scrapes because a limit of the configuration was reached.",
         lambda e: [((k,), n) for k, n in e.left_out.items()],
     ),
-    _exporter(
+    exporter_row(
         "gauge",
         "config_last_reload_successful",
         "",
         "1 if the last reading of the configuration file worked.",
         lambda e: [((), e.reload_ok)],
     ),
-    _exporter(
+    exporter_row(
         "gauge",
         "config_last_reload_success_timestamp_seconds",
         "",
         "When the configuration was last read successfully.",
         lambda e: [((), e.reload_success_s)],
     ),
-    _exporter("gauge", "build_info", "version", "Version of the exporter; always 1.", lambda e: [((e.version,), 1)]),
+    exporter_row("gauge", "build_info", "version", "Version of the exporter; always 1.", lambda e: [((e.version,), 1)]),
 )
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from exporter.connect.judge import Finding
 from exporter.connect.snapshot import WorkerSnapshot
-from exporter.metrics.table import Page
+from exporter.metrics.page import Page
 
 
 class View(Protocol):

@@ -23,7 +23,7 @@ from exporter.connect.readings import ConnectorReading, RestReading, TaskReading
 from exporter.connect.snapshot import WorkerSnapshot
 from exporter.connect.worker_state import WorkerIdentity, WorkerState
 from exporter.metrics import render
-from exporter.metrics.table import ExporterHealth, Page
+from exporter.metrics.page import ExporterHealth, Page
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -16,7 +16,8 @@ from exporter.connect.snapshot import WorkerSnapshot
 from exporter.connect.worker_state import WorkerIdentity, WorkerState
 from exporter.errors import SourceError
 from exporter.metrics import render
-from exporter.metrics.table import METRICS, ExporterHealth, Page
+from exporter.metrics.page import ExporterHealth, Page
+from exporter.metrics.table import METRICS
 
 NOW = k.T0.replace(tzinfo=UTC).timestamp()
 FOLLOWER = "10.0.0.2:8083"

@@ -18,7 +18,7 @@ from exporter.connect.readings import TailStats
 from exporter.connect.snapshot import LogView, LoopView, MismatchView, SourceHealth, WorkerSnapshot
 from exporter.connect.worker_config import WorkerConfig
 from exporter.errors import ConfigError
-from exporter.metrics.table import ExporterHealth, Page
+from exporter.metrics.page import ExporterHealth, Page
 from exporter.web.app import create_app
 
 NOW_S = 1_800_000_000.0

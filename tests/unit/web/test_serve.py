@@ -11,7 +11,7 @@ from exporter.config import Listen
 from exporter.connect.judge import Finding
 from exporter.connect.snapshot import WorkerSnapshot
 from exporter.errors import ConfigError
-from exporter.metrics.table import ExporterHealth, Page
+from exporter.metrics.page import ExporterHealth, Page
 from exporter.web.serve import serve, serving
 
 
