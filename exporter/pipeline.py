@@ -91,19 +91,26 @@ class Pipeline:
         try:
             reading = source.poll(self._timeout_s)
         except SourceError as error:
-            with self._mutex:
-                changed = self._state.failed(kind, error, self._clock(), self._monotonic() - began)
-            if changed:
-                log.warning("%s: %s is down: %s", self._title, kind, error)
+            self._failed(kind, error, self._monotonic() - began)
             return False
+        duration_s = self._monotonic() - began
         with self._mutex:
-            recovered = self._state.apply(reading, self._clock(), self._monotonic() - began)
+            recovered = self._state.apply(reading, self._clock(), duration_s)
         if recovered:
             log.info("%s: %s is up", self._title, kind)
         if not isinstance(reading, LogReading):
             return False
+        if reading.error is not None:
+            self._failed(kind, reading.error, duration_s)
         self._commit()
         return bool(reading.records) and reading.stats.unread_bytes > 0
+
+    def _failed(self, kind: str, error: SourceError, duration_s: float) -> None:
+        """Note it; one line per change, not per poll."""
+        with self._mutex:
+            changed = self._state.failed(kind, error, self._clock(), duration_s)
+        if changed:
+            log.warning("%s: %s is down: %s", self._title, kind, error)
 
     def close(self) -> None:
         """Close the sources."""

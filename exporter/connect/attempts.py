@@ -1,4 +1,4 @@
-"""One failed attempt is one count, whatever number of lines it printed (DESIGN §4, KAFKA.md §1.1)."""
+"""One failed attempt is one count, whatever number of lines it printed (KAFKA.md §1.1)."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ class _Pending(BaseModel):
     leader_url: str | None
     stamp: datetime | None
     seen_at: float | None
+    waits_from_at: float | None = None
+    """The exporter's clock when nothing but time was left to wait for, seconds."""
 
 
 class Pairing(BaseModel):

@@ -16,8 +16,9 @@ from exporter.connect.record import Record
 from exporter.connect.stamp_clock import StampClock
 from exporter.connect.worker_config import WorkerConfig
 
-PAIRING_QUIET_S = 1.0
-"""Lines a, b and c of one attempt are 0 to 15 ms apart (KAFKA-LIVE.md §2): after a second no line c comes any more."""
+PAIRING_QUIET_S = 5.0
+"""Lines a, b and c of one attempt are 0 to 15 ms apart (KAFKA-LIVE.md §2), and a reader holds a record for at most two
+polls: after this no line c comes any more."""
 
 _KEPT_FAILURES = 50
 _TASK = re.compile(r"(.+?)-\d+(?:, |$)")
@@ -111,15 +112,17 @@ class LogFold(BaseModel):
         for record in reading.records:
             self._record(record, at if reading.live else None, counting=counting)
         self.caught_up = self.caught_up or reading.caught_up
-        self.tick(at, zone, counting=counting)
+        self.tick(at, zone, counting=counting, held=reading.held)
 
-    def tick(self, at: float, zone: tzinfo | None, *, counting: bool) -> None:
-        """Let time pass: a line b without line c is complete after a second, a silent loop ends after 210 s."""
+    def tick(self, at: float, zone: tzinfo | None, *, counting: bool, held: bool) -> None:
+        """Let time pass: a line b with nothing behind it is complete, a silent loop ends after 210 s.
+
+        `held`: the reader holds a record back; it may be the line c of a pending line b.
+        """
         pending = self.pairing.pending
         if pending is not None and self.caught_up:
-            if pending.seen_at is None:
-                pending.seen_at = at  # history: complete a second after it was read
-            elif at - pending.seen_at > PAIRING_QUIET_S:
+            pending.waits_from_at = pending.waits_from_at if pending.waits_from_at is not None else at
+            if not held or at - pending.waits_from_at > PAIRING_QUIET_S:
                 self._attempts((self.pairing.flush(),), counting=counting)
         if self.caught_up:
             self._expire(at, zone)
@@ -135,9 +138,9 @@ class LogFold(BaseModel):
     def _expire(self, at: float, zone: tzinfo | None) -> None:
         for loop in list(self.loops.active.values()):
             last = self.epoch_s(loop.last_stamp, loop.last_seen_at, zone)
-            if last is None:
-                loop.last_seen_at = at  # unknown zone: silence is counted from now on
-            elif at - last > SILENCE_S:
+            if last is None:  # unknown zone: silence is counted from now on
+                last = loop.watched_from_at = loop.watched_from_at if loop.watched_from_at is not None else at
+            if at - last > SILENCE_S:
                 self.loops.end(loop.connector, "silence", loop.last_stamp)
 
     def _record(self, record: Record, seen_at: float | None, *, counting: bool) -> None:
@@ -218,7 +221,7 @@ class LogFold(BaseModel):
                 continue
             if counting:
                 self.counts.add("task_reconfiguration_failures", attempt.connector, attempt.reason)
-                if attempt.request_made:
+                if attempt.reason != "connector_error":
                     code = "" if attempt.code is None else str(attempt.code)
                     self.counts.add("internal_request_rejections", "tasks", attempt.reason, code)
                 if attempt.reason == "other":

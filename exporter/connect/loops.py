@@ -26,6 +26,7 @@ class Loop(BaseModel):
         attempts: failed attempts so far; parallel chains of one connector count into one loop.
         first_stamp, last_stamp: of the first and the last attempt, as printed.
         first_seen_at, last_seen_at: the exporter's clock at these, seconds; None for history.
+        watched_from_at: since when nothing was seen of a loop whose last attempt has no known time.
         end: why it ended; None while active.
     """
 
@@ -40,6 +41,7 @@ class Loop(BaseModel):
     last_stamp: datetime | None
     first_seen_at: float | None
     last_seen_at: float | None
+    watched_from_at: float | None = None
     end: End | None = None
     ended_stamp: datetime | None = None
 
@@ -72,8 +74,8 @@ class LoopBook(BaseModel):
         loop.reason, loop.code = attempt.reason, attempt.code
         loop.algorithm, loop.permitted = attempt.algorithm, attempt.permitted
         loop.leader_url = attempt.leader_url or loop.leader_url
-        loop.last_stamp = attempt.stamp or loop.last_stamp
-        loop.last_seen_at = attempt.seen_at if attempt.seen_at is not None else loop.last_seen_at
+        # Both are of this attempt: one read from a history after a live one has a stamp and no moment of reading.
+        loop.last_stamp, loop.last_seen_at, loop.watched_from_at = attempt.stamp, attempt.seen_at, None
 
     def end(self, connector: str, why: End, stamp: datetime | None) -> Loop | None:
         """End the connector's loop, if there is one, and return it."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from exporter.connect.record import Record
+from exporter.errors import SourceError
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -110,9 +111,13 @@ class LogReading:
         live: the records were written while the exporter was watching (read after `caught_up`):
             the time of reading is then the time of the event.
         stats: totals of the reader.
+        error: some file could not be read; the records are those of the others.
+        held: a record was begun and is held back until it is complete.
     """
 
     records: tuple[Record, ...]
     caught_up: bool
     live: bool
     stats: TailStats = field(default_factory=TailStats)
+    error: SourceError | None = None
+    held: bool = False

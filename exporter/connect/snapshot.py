@@ -100,7 +100,7 @@ class WorkerSnapshot:
 
     Attributes:
         cluster, worker: the names given by the user.
-        scope: cluster or worker (DESIGN §5).
+        scope: cluster: connectors of the whole cluster; worker: only what this one hosts.
         protocol: eager, compatible, sessioned or unknown; None until the worker has joined.
         joined: member of the group; None if no source tells.
         connectors, tasks: REST's view of the whole cluster if REST is fresh, else what JMX shows of this worker.

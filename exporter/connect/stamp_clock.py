@@ -1,4 +1,4 @@
-"""From a log's local stamps to real time (DESIGN §6): Log4j prints local time without a zone."""
+"""From a log's local stamps to real time: Log4j prints local time without a zone."""
 
 from __future__ import annotations
 

@@ -25,6 +25,9 @@ from exporter.errors import SourceError, StateError
 FRESH_INTERVALS = 2.5
 """A reading is served until so many poll intervals after it was taken; then it is gone, not stale."""
 
+LOG_MEMBERSHIP_S = 30.0
+"""How long the log's word on protocol and leader is served after it was last read."""
+
 STATE_VERSION = 1
 
 
@@ -82,7 +85,7 @@ class WorkerState:
             duration_s: how long the poll took.
 
         Returns:
-            Whether this is a change: the source was not up before.
+            Whether this is a change: the source was not up before, and is now.
         """
         match reading:
             case JmxReading():
@@ -92,10 +95,14 @@ class WorkerState:
                 self._rest = reading
                 return self._healthy("rest", at_s, duration_s)
             case LogReading():
-                counting = reading.live or self.identity.count_history
+                counting = self.identity.count_history or self._log.caught_up
                 self._log.apply(reading, at_s, self.identity.zone, counting=counting)
                 self._stats = reading.stats
-                return self._healthy("logs", at_s, duration_s)
+                if reading.error is None:
+                    return self._healthy("logs", at_s, duration_s)
+                # Some file was read: the log's word is fresh. `failed` tells of the other.
+                self._health["logs"] = replace(self._health["logs"], last_success_s=at_s)
+                return False
 
     def failed(self, source: str, error: SourceError, at_s: float, duration_s: float = 0.0) -> bool:
         """Take one failed poll.
@@ -135,11 +142,11 @@ class WorkerState:
         identity, log = self.identity, self._published
         jmx = self._jmx if self._fresh("jmx", at_s) else None
         rest = self._rest if self._fresh("rest", at_s) else None
-        log_up = log is not None and self._health["logs"].up is not False
-        if log is not None and not log_up and at_s - (self._health["logs"].last_success_s or at_s) > SILENCE_S:
+        log_age_s = at_s - (self._health["logs"].last_success_s or at_s) if log is not None else 0.0
+        if log_age_s > SILENCE_S:
             log = None  # what nobody can see any more is neither there nor not there
         config = (log.config if log is not None else None) or identity.properties
-        protocol, leader_url, joined = self._membership(jmx, log if log_up else None)
+        protocol, leader_url, joined = self._membership(jmx, log if log_age_s <= LOG_MEMBERSHIP_S else None)
         worker_id = self._worker_id(jmx, rest, log)
         leader_id = worker_id_of(leader_url)
         return WorkerSnapshot(

@@ -52,7 +52,8 @@ def _family(metric: Metric, page: Page) -> Family:
     )
     seen: set[tuple[str, ...]] = set()
     for values, number in metric.read(page):
-        cut = tuple(value[:LABEL_VALUE_CHARACTERS_MAX] for value in values)
+        # Sources clean their texts; one that slips through must not cost the page.
+        cut = tuple(v[:LABEL_VALUE_CHARACTERS_MAX].encode("utf-8", "replace").decode("utf-8") for v in values)
         if cut in seen:
             continue  # two names alike in their first 200 characters: one series, never two equal ones
         seen.add(cut)

@@ -168,7 +168,8 @@ def reading(url: str, root: dict[str, Any], connectors: dict[str, Any]) -> RestR
     """What the two answers say; a connector of which only a part is told is shown with that part."""
     found: list[ConnectorReading] = []
     tasks: list[TaskReading] = []
-    for name, entry in connectors.items():
+    for raw_name, entry in connectors.items():
+        name = _clean(raw_name)
         status = _dict(_dict(entry).get("status"))
         info = _dict(_dict(entry).get("info"))
         connector = _dict(status.get("connector"))
@@ -195,4 +196,9 @@ def _dict(value: object) -> dict[str, Any]:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    return _clean(value) if isinstance(value, str) and value else None
+
+
+def _clean(text: str) -> str:
+    """JSON can escape half a character; no output could encode it."""
+    return text.encode("utf-8", "replace").decode("utf-8")

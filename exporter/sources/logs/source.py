@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import json
-import logging
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -30,8 +29,6 @@ LIVE_GAP_S = 30.0
 """If the end was seen longer ago, the time of reading is not the time of writing."""
 
 _POSITIONS_VERSION = 1
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -100,7 +97,7 @@ class LogSource:
         """Read the next batch.
 
         Raises:
-            SourceError: no file could be read. One that cannot be read beside others that can is told in the log.
+            SourceError: no file could be read. One that cannot be read beside others that can is told in the reading.
         """
         now_s = self._clock()
         records: list[Record] = []
@@ -130,7 +127,8 @@ class LogSource:
         self._caught_up = self._caught_up or all(
             file.tail.caught_up or file.error is not None for file in self._followed.values()
         )
-        return LogReading(tuple(records), self._caught_up, live, self._stats())
+        held = any(file.tail.holds_back for file in self._followed.values())
+        return LogReading(tuple(records), self._caught_up, live, self._stats(), errors[0] if errors else None, held)
 
     def positions(self) -> str:
         """How far the files are handed out, as JSON."""
@@ -176,8 +174,6 @@ class LogSource:
         try:
             records = tail.read(budget_bytes)
         except SourceError as error:
-            if file.error is None or file.error.reason != error.reason:
-                log.warning("%s", error)
             file.error = error
             if error.reason == "missing":
                 file.end_seen_at_s = now_s  # nothing there: all that comes is new

@@ -74,6 +74,11 @@ class Tail:
         self._first_end_bytes: int | None = 0 if appeared else None
 
     @property
+    def holds_back(self) -> bool:
+        """A record was begun and is not handed out yet."""
+        return self._reader.held_bytes > 0
+
+    @property
     def caught_up(self) -> bool:
         """Everything that was there when reading first reached the end is handed out."""
         return self._first_end_bytes is not None and self.bytes_read - self._reader.held_bytes >= self._first_end_bytes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,22 @@ def test_sources_are_closed() -> None:
     _pipeline(log, jmx).close()
     assert log.closed
     assert jmx.closed
+
+
+def test_a_file_that_cannot_be_read_beside_another_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    """The others' records are folded; the source is down, said once, until all can be read."""
+    caplog.set_level(logging.INFO)
+    error = SourceError("permission", "b.log may not be read.", "allow it.")
+    partly = [replace(k.reading(k.attempt(i)), error=error) for i in (1, 2)]
+    pipeline = _pipeline(_Source("logs", k.reading(k.joined(0)), *partly, k.reading(k.attempt(3))))
+    for _ in range(3):
+        pipeline.poll("logs")
+    snapshot = pipeline.snapshot(NOW)
+    source = snapshot.source("logs")
+    assert source is not None
+    assert (source.up, source.errors, _attempts(pipeline), snapshot.joined) == (False, {"permission": 2}, 2, True)
+    pipeline.poll("logs")
+    assert [r.getMessage() for r in caplog.records][1:] == [
+        "pay/w2: logs is down: b.log may not be read. allow it.",
+        "pay/w2: logs is up",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC
 
 import pytest
@@ -114,9 +115,9 @@ def test_still_assigned_connectors_keep_their_loops() -> None:
 def test_silence_ends_a_loop_after_210_seconds_of_the_exporters_clock() -> None:
     """Live, silence is counted by the exporter's clock, while the log is read."""
     fold = _fold(k.joined(1), k.attempt(2))
-    fold.tick(NOW + SILENCE_S, None, counting=True)
+    fold.tick(NOW + SILENCE_S, None, counting=True, held=False)
     assert list(fold.loops.active) == ["src"]
-    fold.tick(NOW + SILENCE_S + 1, None, counting=True)
+    fold.tick(NOW + SILENCE_S + 1, None, counting=True, held=False)
     assert _ended(fold) == [("src", "silence")]
 
 
@@ -130,8 +131,10 @@ def test_an_old_log_without_zone_counts_silence_from_its_first_reading() -> None
     """Nobody knows when its last line was written: the loop is shown, and goes if nothing comes."""
     fold = _fold(k.attempt(2), live=False)
     assert list(fold.loops.active) == ["src"]
-    assert fold.epoch_s(fold.loops.active["src"].first_stamp, None, None) is None
-    fold.tick(NOW + SILENCE_S + 1, None, counting=True)
+    loop = fold.loops.active["src"]
+    assert fold.epoch_s(loop.first_stamp, loop.first_seen_at, None) is None
+    assert fold.epoch_s(loop.last_stamp, loop.last_seen_at, None) is None  # no time is claimed
+    fold.tick(NOW + SILENCE_S + 1, None, counting=True, held=False)
     assert _ended(fold) == [("src", "silence")]
 
 
@@ -141,21 +144,65 @@ def test_an_old_log_with_a_zone_is_silent_at_once() -> None:
     assert _ended(fold) == [("src", "silence")]
 
 
-def test_b_alone_is_counted_a_second_later() -> None:
-    """In the first minute of 403s nothing follows line b."""
-    a_and_b = k.attempt(2, cause=k.INVALID)[:2]
-    fold = _fold(k.joined(1), a_and_b, at_s=2)
+def _held(fold: LogFold, *records: Record | list[Record], at_s: float) -> None:
+    fold.apply(replace(k.reading(*records), held=True), NOW + at_s, None, counting=True)
+
+
+def test_b_alone_is_counted_once_nothing_is_behind_it() -> None:
+    """In the first minute of 403s nothing follows line b; the reader says that it holds nothing back."""
+    fold = LogFold()
+    _held(fold, k.joined(1), k.attempt(2, cause=k.INVALID)[:2], at_s=2)
     assert fold.loops.active == {}
-    fold.tick(NOW + 3.5, None, counting=True)
+    _fold(fold=fold, at_s=3)
     assert fold.counts.of("task_reconfiguration_failures") == {("src", "invalid_signature"): 1}
+
+
+def test_a_line_c_that_the_reader_still_holds_is_waited_for() -> None:
+    """However the polls fall: b handed out at 10.0, c held over the next poll, handed out at 12.0: one attempt."""
+    fold = LogFold()
+    *a_and_b, c = k.attempt(10)
+    _held(fold, k.joined(1), a_and_b, at_s=10.001)
+    _held(fold, at_s=11.02)
+    _fold(c, fold=fold, at_s=12)
+    assert fold.counts.of("task_reconfiguration_failures") == {("src", "algorithm_not_permitted"): 1}
+
+
+def test_b_is_not_waited_on_for_ever() -> None:
+    """A log that is never quiet always holds a record back."""
+    fold = LogFold()
+    _held(fold, k.joined(1), k.attempt(2, cause=k.INVALID)[:2], at_s=2)
+    _held(fold, k.herder(5, "INFO", "Rebalance started"), at_s=5)
+    assert fold.loops.active == {}
+    _held(fold, k.herder(8, "INFO", "Rebalance started"), at_s=8)
+    assert fold.loops.active["src"].attempts == 1
 
 
 def test_a_pending_b_of_a_history_is_counted_too() -> None:
     """The last line of a log read once may be a line b."""
     fold = _fold(k.joined(1), k.attempt(2, cause=k.INVALID)[:2], live=False)
-    fold.tick(NOW + 0.5, None, counting=True)
-    fold.tick(NOW + 2, None, counting=True)
     assert fold.loops.active["src"].attempts == 1
+
+
+def test_attempts_that_nobody_watched_prolong_the_loop() -> None:
+    """Ten minutes down, an attempt a minute in the log: one loop with its old start, not silence and a new one."""
+    fold = _fold(k.started(0), k.joined(1), k.attempt(2), at_s=2)
+    _fold([r for i in range(1, 11) for r in k.attempt(2 + 60 * i)], fold=fold, at_s=610, live=False)
+    loop = fold.loops.active["src"]
+    assert (loop.attempts, fold.loops.ended) == (11, [])
+    assert fold.epoch_s(loop.first_stamp, loop.first_seen_at, None) == NOW + 2
+    assert fold.epoch_s(loop.last_stamp, loop.last_seen_at, None) == NOW + 602
+
+
+def test_a_leader_without_address_is_a_rejection_and_a_connectors_own_fault_is_none() -> None:
+    """Failures without connector_error are the rejections of request tasks, whatever the reason."""
+    line = "Failed to reconfigure connector's tasks (src), retrying after backoff."
+    unknown = "org.a.ConnectException: Request to leader to reconfigure connector tasks failed because the URL of the leader's REST interface is empty!"
+    fold = _fold(k.herder(1, "ERROR", line, unknown), k.herder(2, "ERROR", line, "java.lang.NullPointerException"))
+    assert fold.counts.of("task_reconfiguration_failures") == {
+        ("src", "leader_unknown"): 1,
+        ("src", "connector_error"): 1,
+    }
+    assert fold.counts.of("internal_request_rejections") == {("tasks", "leader_unknown", ""): 1}
 
 
 def test_the_reason_of_a_loop_is_its_newest() -> None:

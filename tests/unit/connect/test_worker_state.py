@@ -95,6 +95,7 @@ def test_jmx_wins_over_the_log_while_it_is_up() -> None:
     state.apply(_jmx_with("compatible", k.OWN), NOW)
     assert (state.snapshot(NOW).protocol, state.snapshot(NOW).is_leader) == ("compatible", True)
     later = NOW + 15 * FRESH_INTERVALS + 1
+    _log(state, at_s=later)
     assert (state.snapshot(later).protocol, state.snapshot(later).is_leader) == ("sessioned", False)
 
 

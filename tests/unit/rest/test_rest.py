@@ -220,3 +220,14 @@ def test_errors_never_show_the_password(listener: socket.socket) -> None:
     with pytest.raises(SourceError) as caught:
         source.poll(2)
     assert "geheim" not in f"{caught.value!r} {caught.value}"
+
+
+def test_half_a_character_is_replaced() -> None:
+    """JSON can escape it; no page could be encoded with it."""
+    body = '{"a\\ud800b": {"status": {"connector": {"state": "RUNNING", "worker_id": "\\udfff"}, "tasks": []}}}'
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, content=body if request.url.path != "/" else '{"version": "4.4.0"}')
+
+    (connector,) = _source(answer).poll(2).connectors
+    assert (connector.name, connector.worker_id) == ("a?b", "?")
