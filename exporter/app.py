@@ -8,13 +8,12 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import javaproperties
 
 from exporter import __version__
-from exporter.config import Config, Worker, load
+from exporter.config import Config, Worker
 from exporter.connect.judge import Finding, judge
 from exporter.connect.snapshot import WorkerSnapshot
 from exporter.connect.worker_config import WorkerConfig, from_properties
@@ -48,6 +47,7 @@ class _Key:
     cluster: str
     scope: str
     worker: Worker
+    properties: WorkerConfig | None
     poll_interval_s: float
     rest_interval_s: float
     timeout_s: float
@@ -62,19 +62,24 @@ class _Running:
 class Exporter:
     """The running exporter. Its methods may be called from any thread."""
 
-    def __init__(self, config: Config, config_file: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        config: Config,
+        load_again: Callable[[], Config] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """Prepare; nothing is read before `start`.
 
         Args:
             config: what to watch.
-            config_file: where a reload reads it again; None if it came from arguments.
+            load_again: how a reload gets the configuration; None if it came from arguments.
             clock: seconds since the epoch.
 
         Raises:
             ExporterError: a worker's input is configured wrongly, or the state directory cannot be used.
         """
         self._config = config
-        self._config_file = config_file
+        self._load_again = load_again
         self._clock = clock
         self._mutex = threading.Lock()
         self._poller = Poller(POOLS)
@@ -86,7 +91,7 @@ class Exporter:
         self._left_out_mutex = threading.Lock()  # its own: a scrape never waits for a reload
         self._store = StateFile(config.state) if config.state is not None else None
         try:
-            for key in self._keys(config):
+            for key in _keys(config):
                 self._running[key] = self._make(key)
         except ExporterError:
             self.stop()
@@ -130,7 +135,7 @@ class Exporter:
         page = Page(self.snapshots(), health, limits.connectors, limits.tasks)
         with self._left_out_mutex:
             for limit, left_out in page.beyond_limits().items():
-                self._left_out[limit] = self._left_out.get(limit, 0) + left_out
+                self._left_out[limit] = max(self._left_out.get(limit, 0), left_out)
             return dataclasses.replace(page, exporter=dataclasses.replace(health, left_out=dict(self._left_out)))
 
     def findings(self) -> tuple[Finding, ...]:
@@ -151,11 +156,11 @@ class Exporter:
         Raises:
             ConfigError: there is no file, or it cannot be used.
         """
-        if self._config_file is None:
-            raise ConfigError("There is no configuration file to read again.", "Start the exporter with --config.")
         with self._mutex:
             try:
-                self._apply(load(self._config_file))
+                if self._load_again is None:
+                    raise ConfigError("There is no configuration file to read again.", "Start it with --config.")
+                self._apply(self._load_again())
             except ExporterError as error:
                 self._reload_ok = False
                 log.error("the configuration was not reloaded: %s", error)  # noqa: TRY400 - expected
@@ -167,12 +172,10 @@ class Exporter:
     def _apply(self, config: Config) -> None:
         if (config.listen, config.state) != (self._config.listen, self._config.state):
             raise ConfigError("listen and state cannot change while running.", "Restart the exporter to change them.")
-        wanted = list(self._keys(config))
+        wanted = _keys(config)
         # Old pipelines go first: a worker that changed continues from what its old one committed.
         gone = [key for key in self._running if key not in wanted]
         fresh = {key: None for key in wanted if key not in self._running}
-        for key in fresh:
-            self._check(key)
         for key in gone:
             running = self._running.pop(key)
             for job in running.jobs:
@@ -182,20 +185,6 @@ class Exporter:
             self._running[key] = self._make(key)
             self._schedule(self._running[key])
         self._config = config
-
-    @staticmethod
-    def _keys(config: Config) -> list[_Key]:
-        return [
-            _Key(cluster.name, cluster.scope, worker, config.poll_interval_s, config.rest_interval_s, config.timeout_s)
-            for cluster in config.clusters
-            for worker in cluster.workers
-        ]
-
-    @staticmethod
-    def _check(key: _Key) -> None:
-        if key.worker.jmx is not None:
-            parse_address(key.worker.jmx.address)
-        _properties(key.worker)
 
     def _make(self, key: _Key) -> _Running:
         worker = key.worker
@@ -233,7 +222,7 @@ class Exporter:
             scope=key.scope,
             sources=intervals,
             zone=ZoneInfo(worker.logs.timezone) if worker.logs is not None and worker.logs.timezone else None,
-            properties=_properties(worker),
+            properties=key.properties,
             count_history=self._store is not None,
         )
         pipeline = Pipeline(
@@ -258,6 +247,31 @@ class Exporter:
         if name not in self._transports:
             self._transports[name] = BridgeTransport() if name == "bridge" else JmxQueryTransport()
         return self._transports[name]
+
+
+def _keys(config: Config) -> list[_Key]:
+    return [
+        _Key(
+            cluster.name,
+            cluster.scope,
+            worker,
+            _properties(worker),
+            config.poll_interval_s,
+            config.rest_interval_s,
+            config.timeout_s,
+        )
+        for cluster in config.clusters
+        for worker in cluster.workers
+    ]
+
+
+def validate(config: Config) -> None:
+    """Check what can be checked without starting: the files that the configuration names.
+
+    Raises:
+        ConfigError: a properties file cannot be read.
+    """
+    _keys(config)
 
 
 def _properties(worker: Worker) -> WorkerConfig | None:

@@ -63,7 +63,7 @@ def run(  # noqa: PLR0917 - one argument per option
 ) -> None:
     """Run the exporter, from a file or for one worker."""
     from exporter.app import Exporter  # noqa: PLC0415 - commands that need no server start fast
-    from exporter.config import from_arguments, load, values  # noqa: PLC0415
+    from exporter.config import Config, from_arguments, load, values  # noqa: PLC0415
     from exporter.web.serve import serve  # noqa: PLC0415
 
     log_output.configure(log_level, log_format)
@@ -74,14 +74,20 @@ def run(  # noqa: PLR0917 - one argument per option
     if config_file is not None:
         if jmx or rest or logs or cluster or worker:
             raise click.UsageError("--config and --jmx/--rest/--log/--cluster/--worker exclude each other")
-        config = load(config_file).override(listen=address, state=state)
+
+        def read(file: Path = config_file) -> Config:
+            """The file with what the command line says over it, at the start and at each reload."""
+            return load(file).override(listen=address, state=state)
+
+        config, load_again = read(), read
     else:
         if not (jmx or rest or logs):
             raise click.UsageError("say what to watch: --config FILE, or at least one of --jmx, --rest, --log")
+        load_again = None
         config = from_arguments(
             jmx=jmx, rest=rest, logs=logs, cluster=cluster, worker=worker, listen=address, state=state
         )
-    exporter = Exporter(config, config_file)
+    exporter = Exporter(config, load_again)
 
     def reload(*_: object) -> None:
         def quietly() -> None:
@@ -107,9 +113,11 @@ def check() -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 def check_config(file: Path) -> None:
     """Validate the exporter's own configuration FILE."""
+    from exporter.app import validate  # noqa: PLC0415
     from exporter.config import load  # noqa: PLC0415
 
     config = load(file)
+    validate(config)
     workers = sum(len(cluster.workers) for cluster in config.clusters)
     click.echo(f"{file}: {workers} worker(s) in {len(config.clusters)} cluster(s), no error.")
 
@@ -177,7 +185,7 @@ def _serving(config_file: Path) -> Iterator[None]:
 
     log_output.configure("warn", "logfmt")
     config = load(config_file)
-    exporter = Exporter(config, config_file)
+    exporter = Exporter(config, lambda: load(config_file))
     exporter.start()
     try:
         with serving(exporter, config.listen):

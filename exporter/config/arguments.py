@@ -51,9 +51,11 @@ def from_arguments(
 
 
 def _host(jmx: str | None, rest: str | None) -> str | None:
-    for address in (jmx, rest):
-        if not address:
+    for given in (jmx, rest):
+        if not given:
             continue
+        # service:jmx:rmi:///jndi/rmi://HOST:PORT/jmxrmi names its host last
+        address = given.removesuffix("/jmxrmi").rpartition("//")[2] if given.startswith("service:") else given
         try:
             host = urlsplit(address if "//" in address else f"//{address}").hostname
         except ValueError:
@@ -64,6 +66,7 @@ def _host(jmx: str | None, rest: str | None) -> str | None:
 
 
 def _loopback(host: str) -> bool:
+    host = host.removesuffix(".")
     if host == "localhost":
         return True
     try:

@@ -265,6 +265,10 @@ def _credentials(entry: CommentedMap, where: str, faults: Faults) -> tuple[str |
                 "password_file",
                 f"{where}password_file: {secret_file} cannot be read: {reason}. Correct it or its permissions.",
             )
+    if username is None and {"password", "password_file"} & set(entry):
+        faults.add(entry, None, f"{where}username: missing. A password without a user name is never sent.")
+    if username is not None and not {"password", "password_file"} & set(entry):
+        faults.add(entry, "username", f"{where}password_file: missing. Name the file with the password.")
     return username, password
 
 

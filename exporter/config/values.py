@@ -86,7 +86,9 @@ def rest_url(value: object) -> str:
         or port == 0
         or not value.isprintable()
     ):
-        raise ValueError(f"{value!r} is not the URL of a worker: write it like http://connect-0:8083.")
+        # What follows a question mark may be a secret: it must not come into a message.
+        shown = re.split(r"[?#]", value)[0]
+        raise ValueError(f"{shown!r} is not the URL of a worker: write it like http://connect-0:8083.")
     return value.rstrip("/")
 
 

@@ -356,7 +356,7 @@ _HAND_ROWS: tuple[Metric, ...] = (
         "counter",
         "series_dropped_total",
         "limit",
-        "Connectors and tasks left out at scrapes because a limit of the configuration was reached.",
+        "Connectors and tasks left out because a limit of the configuration was reached; the most at once so far.",
         lambda e: [((k,), n) for k, n in e.left_out.items()],
     ),
     exporter_row(

@@ -9,7 +9,7 @@ import pytest
 from support.waiting import wait_for
 
 from exporter.app import Exporter
-from exporter.config import Config, load
+from exporter.config import Config, Listen, load
 from exporter.errors import ConfigError, StateError
 
 LINE = (
@@ -35,7 +35,7 @@ def _write(folder: Path, workers: dict[str, str], extra: str = "") -> Path:
 @pytest.fixture
 def exporter(file: Path) -> Iterator[Exporter]:
     """It runs."""
-    made = Exporter(load(file), file)
+    made = Exporter(load(file), lambda: load(file))
     made.start()
     yield made
     made.stop()
@@ -83,6 +83,34 @@ def test_a_bad_file_leaves_everything_as_it_was_and_says_so(exporter: Exporter, 
     assert exporter.page().exporter.reload_ok is True
 
 
+def test_a_reload_keeps_what_the_command_line_says(file: Path) -> None:
+    """--listen wins over the file, at each reload as at the start."""
+    address = Listen("127.0.0.1", 1)
+    exporter = Exporter(load(file).override(listen=address), lambda: load(file).override(listen=address))
+    exporter.reload()
+    assert exporter.config.listen == address
+    exporter.stop()
+
+
+def test_a_reload_reads_properties_again(tmp_path: Path) -> None:
+    """The path is the same; what it holds is not."""
+    properties = tmp_path / "w.properties"
+    path = tmp_path / "exporter.yml"
+    worker = f"{{name: a, rest: 'http://127.0.0.1:1', properties: {properties}}}"
+    path.write_text(f"clusters: [{{name: c, workers: [{worker}]}}]\n")
+    for algorithm in ("HmacSHA256", "HmacSHA512"):
+        properties.write_text(f"inter.worker.signature.algorithm={algorithm}\n")
+        if algorithm == "HmacSHA256":
+            exporter = Exporter(load(path), lambda: load(path))
+            exporter.start()
+        else:
+            exporter.reload()
+        (snapshot,) = exporter.snapshots()
+        assert snapshot.config is not None
+        assert snapshot.config.signature_algorithm == algorithm
+    exporter.stop()
+
+
 def test_without_a_file_there_is_no_reload(tmp_path: Path) -> None:
     """Arguments cannot change while running."""
     exporter = Exporter(Config(()))
@@ -98,7 +126,7 @@ def test_a_wrong_address_or_file_is_told_before_anything_starts(tmp_path: Path) 
     path = tmp_path / "exporter.yml"
     path.write_text(f"clusters: [{{name: c, workers: [{worker}]}}]\nstate: {tmp_path / 'state'}\n")
     with pytest.raises(ConfigError, match="properties of a"):
-        Exporter(load(path), path)
+        Exporter(load(path))
     first = Exporter(Config((), state=tmp_path / "state"))
     with pytest.raises(StateError, match="in use"):
         Exporter(Config((), state=tmp_path / "state"))
@@ -112,7 +140,7 @@ def test_properties_tell_who_signs_and_permits_what(tmp_path: Path) -> None:
     path.write_text(
         f"clusters: [{{name: c, workers: [{{name: a, rest: 'http://127.0.0.1:1', properties: {tmp_path / 'w.properties'}}}]}}]\n"
     )
-    exporter = Exporter(load(path), path)
+    exporter = Exporter(load(path))
     (snapshot,) = exporter.snapshots()
     assert snapshot.config is not None
     assert (snapshot.config.group_id, snapshot.config.signature_algorithm) == ("pay", "HmacSHA512")

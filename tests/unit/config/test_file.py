@@ -160,7 +160,7 @@ def test_a_password_file_is_read_without_its_line_end(tmp_path: Path) -> None:
     (tmp_path / "pw").write_text(" geheim \n")
     file = tmp_path / "c.yaml"
     file.write_text(
-        f"clusters: [{{name: a, workers: [{{name: w, rest: {{url: 'http://w:1', password_file: {tmp_path}/pw}}}}]}}]"
+        f"clusters: [{{name: a, workers: [{{name: w, rest: {{url: 'http://w:1', username: u, password_file: {tmp_path}/pw}}}}]}}]"
     )
     rest = load(file).clusters[0].workers[0].rest
     assert rest is not None
@@ -171,7 +171,7 @@ def test_a_workers_own_password_displaces_the_default(tmp_path: Path) -> None:
     """A default password_file, here one that is not there, is not read for a worker with a password of its own."""
     file = tmp_path / "c.yaml"
     file.write_text(
-        "clusters: [{name: a, workers: [{name: w, jmx: {address: 'w:1', password: '${env:P}'}}]}]\n"
+        "clusters: [{name: a, workers: [{name: w, jmx: {address: 'w:1', username: u, password: '${env:P}'}}]}]\n"
         "defaults: {jmx: {password_file: /nonexistent/pw}}\n"
     )
     jmx = load(file, {"P": "own"}).clusters[0].workers[0].jmx
@@ -235,3 +235,28 @@ def test_no_text_gets_out_of_the_reader_but_as_its_own_error(
     except ConfigError as error:
         told = str(error)
     assert str(file) in told
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("password: '${env:P}'", "jmx.username: missing. A password without a user name is never sent."),
+        ("username: u", "jmx.password_file: missing. Name the file with the password."),
+    ],
+)
+def test_half_of_the_credentials_is_a_fault(tmp_path: Path, entry: str, said: str) -> None:
+    """Neither is silently left out."""
+    file = tmp_path / "c.yaml"
+    file.write_text(f"clusters: [{{name: a, workers: [{{name: w, jmx: {{address: 'w:1', {entry}}}}}]}}]")
+    with pytest.raises(ConfigError) as caught:
+        load(file, {"P": "own"})
+    assert said in str(caught.value)
+
+
+def test_what_may_be_a_secret_in_a_url_is_not_repeated(tmp_path: Path) -> None:
+    """A query is refused without showing it."""
+    file = tmp_path / "c.yaml"
+    file.write_text("clusters: [{name: a, workers: [{name: w, rest: 'http://h:1?password=hunter2'}]}]")
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    assert "hunter2" not in str(caught.value)

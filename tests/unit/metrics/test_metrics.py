@@ -109,7 +109,7 @@ def test_both_formats_hold_the_same_samples_once_each(form: render.Format) -> No
     assert len(samples) > 60
 
 
-def test_every_row_of_the_design_is_there_for_a_worker_with_everything() -> None:
+def test_a_worker_with_everything_value_by_value() -> None:
     """What a busy worker shows, value by value."""
     samples = _samples(_busy())
     expected: list[tuple[float, str, dict[str, str]]] = [
