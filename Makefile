@@ -3,7 +3,6 @@
 # make check   formatters, types, layers, unit tests, rules                     3 minutes on two cores
 # make test    check, and everything on real processes                         15 minutes
 # make lab     the same scenario on older versions of Kafka                     40 minutes
-# make bench   measurements, by hand
 # make render  writes dashboards/rendered and alerts/rendered anew
 # make lock    writes requirements.lock anew from the newest versions
 
@@ -12,12 +11,12 @@ BIN := .venv/bin
 PYTEST := $(BIN)/pytest --durations=20
 # What these measure is printed.
 REAL := $(PYTEST) -v -s --timeout 600
-PROGRAMS := java:default-jdk-headless javac:default-jdk-headless mvn:maven prometheus:prometheus promtool:prometheus \
+PROGRAMS := ensurepip:python3-venv java:default-jdk-headless javac:default-jdk-headless mvn:maven prometheus:prometheus promtool:prometheus \
     prometheus-alertmanager:prometheus-alertmanager chromium:chromium chromedriver:chromium-driver
 LAB_VERSION := 4.4.0
 LAB_OLDER_VERSIONS := 3.9.2 3.4.1 2.8.2
 
-.PHONY: venv demo check test lab bench render lock clean
+.PHONY: venv demo check test lab render lock clean
 .PHONY: programs promtool kafka-jars kafka-jars-older static unit alerts bundle
 
 venv: .venv/dev
@@ -88,9 +87,6 @@ test: programs venv
 lab: programs venv
 	@$(MAKE) --no-print-directory kafka-jars-older
 	LAB_VERSIONS="$(LAB_OLDER_VERSIONS)" $(REAL) tests/lab
-
-bench: programs venv
-	$(PYTEST) -s tests/bench
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

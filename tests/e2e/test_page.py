@@ -117,7 +117,7 @@ def test_a_healthy_cluster_pages_nobody(scene: Scene) -> None:
     )
     wait_for(
         "every rule was evaluated",
-        lambda: all(rule["health"] != "unknown" for rule in scene.prometheus.rules()),
+        lambda: bool(rules := scene.prometheus.rules()) and all(rule["health"] != "unknown" for rule in rules),
         60,
     )
     assert {rule["name"]: rule.get("lastError") for rule in scene.prometheus.rules() if rule["health"] != "ok"} == {}
