@@ -107,6 +107,7 @@ class WorkerSnapshot:
         whole_cluster: connectors and tasks are REST's.
         jmx_fresh: JMX answered lately.
         jmx_connectors, jmx_tasks: what JMX shows, for comparison.
+        state_conflicts: connectors and tasks of which JMX and REST tell different states for more than two polls.
         values: the numbers of the MBean catalogue.
     """
 
@@ -130,6 +131,7 @@ class WorkerSnapshot:
     jmx_fresh: bool = False
     jmx_connectors: tuple[ConnectorReading, ...] = ()
     jmx_tasks: tuple[TaskReading, ...] = ()
+    state_conflicts: int | None = None
     values: tuple[Value, ...] = ()
     log: LogView | None = None
     sources: tuple[SourceHealth, ...] = ()

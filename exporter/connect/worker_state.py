@@ -25,6 +25,9 @@ from exporter.errors import SourceError, StateError
 FRESH_INTERVALS = 2.5
 """A reading is served until so many poll intervals after it was taken; then it is gone, not stale."""
 
+CONFLICT_POLLS = 2
+"""States differ for a moment whenever one changes: two polls see one and the same change."""
+
 LOG_MEMBERSHIP_S = 30.0
 """How long the log's word on protocol and leader is served after it was last read."""
 
@@ -74,6 +77,7 @@ class WorkerState:
         self._published: LogView | None = None
         self._jmx: JmxReading | None = None
         self._rest: RestReading | None = None
+        self._differing_polls: dict[tuple[str, int | None], int] = {}
         self._health = {kind: SourceHealth(kind) for kind in identity.sources}
 
     def apply(self, reading: JmxReading | RestReading | LogReading, at_s: float, duration_s: float = 0.0) -> bool:
@@ -90,6 +94,7 @@ class WorkerState:
         match reading:
             case JmxReading():
                 self._jmx = reading
+                self._compare(reading, at_s)
                 return self._healthy("jmx", at_s, duration_s)
             case RestReading():
                 self._rest = reading
@@ -170,10 +175,23 @@ class WorkerState:
             jmx_fresh=jmx is not None,
             jmx_connectors=jmx.connectors if jmx is not None else (),
             jmx_tasks=jmx.tasks if jmx is not None else (),
+            state_conflicts=None
+            if jmx is None or rest is None
+            else sum(polls > CONFLICT_POLLS for polls in self._differing_polls.values()),
             values=jmx.values if jmx is not None else (),
             log=None if log is None else replace(log, loops=tuple(_with_tasks(loop, rest) for loop in log.loops)),
             sources=tuple(self._health.values()),
         )
+
+    def _compare(self, jmx: JmxReading, at_s: float) -> None:
+        """Count for how many polls JMX and REST have told different states (KAFKA-LIVE.md §6: it can be for good)."""
+        rest = self._rest if self._fresh("rest", at_s) else None
+        told = {} if rest is None else _states(rest)
+        self._differing_polls = {
+            key: self._differing_polls.get(key, 0) + 1
+            for key, state in _states(jmx).items()
+            if told.get(key, state) != state
+        }
 
     @staticmethod
     def _membership(jmx: JmxReading | None, log: LogView | None) -> tuple[str | None, str | None, bool | None]:
@@ -251,6 +269,12 @@ class WorkerState:
             access_seen=log.access_seen,
             stats=self._stats,
         )
+
+
+def _states(reading: JmxReading | RestReading) -> dict[tuple[str, int | None], str]:
+    """State by connector (task None) and task."""
+    states: dict[tuple[str, int | None], str] = {(c.name, None): c.state for c in reading.connectors}
+    return states | {(t.connector, t.task): t.state for t in reading.tasks}
 
 
 def _first(*candidates: str | None) -> str | None:

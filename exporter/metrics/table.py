@@ -244,6 +244,11 @@ _HAND_ROWS: tuple[Metric, ...] = (
         "1 while a retry loop keeps the connector's tasks on their old configuration.",
         _runs_old_tasks,
     ),
+    gauge_row(
+        "worker_state_conflicts",
+        "Connectors and tasks of which JMX and REST tell different states for more than two polls.",
+        lambda s: s.state_conflicts,
+    ),
     counter_row(
         "task_spawn_failures_total",
         "connector kind",

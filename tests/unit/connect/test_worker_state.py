@@ -224,3 +224,20 @@ def test_a_clock_that_was_set_back_serves_nothing_from_the_future() -> None:
     state.apply(JMX, NOW)
     assert state.snapshot(NOW - 3600).values == ()
     assert state.snapshot(NOW - 1).values == JMX.values
+
+
+def test_states_that_differ_for_more_than_two_polls_are_conflicts() -> None:
+    """JMX says running, REST says failed: for a moment at every change, for good after an eager member left."""
+    state = _state()
+    state.apply(JMX, NOW)
+    assert state.snapshot(NOW).state_conflicts is None
+    odd = (ConnectorReading("src", "unassigned", "10.0.0.9:8083"), ConnectorReading("other", "running", ID))
+    state.apply(RestReading("http://10.0.0.2:8083", None, None, odd, (TaskReading("src", 0, "failed", ID),)), NOW)
+    seen = []
+    for poll in range(4):
+        state.apply(JMX, NOW + poll)
+        seen.append(state.snapshot(NOW + poll).state_conflicts)
+    assert seen == [0, 0, 2, 2]
+    state.apply(RestReading("http://10.0.0.2:8083", None, None, JMX.connectors, JMX.tasks), NOW + 4)
+    state.apply(JMX, NOW + 4)
+    assert state.snapshot(NOW + 4).state_conflicts == 0
