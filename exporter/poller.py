@@ -13,6 +13,9 @@ from dataclasses import dataclass, field
 
 log = logging.getLogger(__name__)
 
+_WAIT_S_MAX = 3600.0
+"""Longer waits are cut up; the operating system's own limit is far above."""
+
 
 @dataclass(eq=False)
 class Job:
@@ -87,7 +90,7 @@ class Poller:
                     return
                 wait_s = self._due[0][0] - self._clock() if self._due else None
                 if wait_s is None or wait_s > 0:
-                    self._wake.wait(wait_s)
+                    self._wake.wait(None if wait_s is None else min(wait_s, _WAIT_S_MAX))
                     continue
                 due_s, _, job = heapq.heappop(self._due)
                 if job.cancelled.is_set():

@@ -58,6 +58,8 @@ class StateFile:
             ) from error
         try:
             self._db = self._open()
+            stat = self._path.stat()
+            self._identity = (stat.st_dev, stat.st_ino)
         except (sqlite3.Error, StateError) as error:
             os.close(self._lock_fd)
             if isinstance(error, StateError):
@@ -106,6 +108,18 @@ class StateFile:
                 raise StateError(f"The state file {self._path} cannot be read: {error}.") from error
         return None if row is None else SavedLog(*row)
 
+    def _check_there(self) -> None:
+        """A file that was deleted or replaced would take commits and lose them."""
+        try:
+            stat = self._path.stat()
+        except OSError:
+            stat = None
+        if stat is None or (stat.st_dev, stat.st_ino) != self._identity:
+            raise StateError(
+                f"The state file {self._path} was removed or replaced while the exporter runs.",
+                "Restart the exporter; log series stand still until then.",
+            )
+
     def commit(self, cluster: str, worker: str, saved: SavedLog) -> None:
         """Write positions and state in one transaction.
 
@@ -113,6 +127,7 @@ class StateFile:
             StateError: nothing was written (disk full, directory gone, …); what was committed before still stands.
         """
         with self._mutex:
+            self._check_there()
             try:
                 self._db.execute(
                     "INSERT INTO log VALUES (?, ?, ?, ?) ON CONFLICT (cluster, worker)"

@@ -80,6 +80,9 @@ def _file(path: Path, metrics: Metrics | None, *, named: bool) -> Iterator[Probl
     except BundleError as error:
         yield Problem(path, "", str(error))
         return
+    except RecursionError:
+        yield Problem(path, "", "is nested too deeply to be read.")
+        return
     if isinstance(content, dict) and content.get("kind") == "PrometheusRule":
         content = content.get("spec")
     if isinstance(content, dict) and isinstance(content.get("groups"), list):

@@ -31,6 +31,12 @@ def from_arguments(
     Raises:
         ConfigError: an argument is wrong.
     """
+    for option, texts in (("--cluster", [cluster]), ("--worker", [worker]), ("--log", logs)):
+        try:
+            for text in texts:
+                values.printable(text or "")
+        except ValueError as error:
+            raise ConfigError(f"{option}: {error}") from error
     try:
         endpoint = RestEndpoint(values.rest_url(rest)) if rest else None
     except ValueError as error:

@@ -8,6 +8,8 @@ from typing import TypeVar
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
+from exporter.config import values
+
 T = TypeVar("T")
 
 LATER = {
@@ -87,7 +89,7 @@ def what(node: object) -> str:
         return "keys and values"
     if isinstance(node, CommentedSeq):
         return "a list" if node else "an empty list"
-    return "nothing" if node is None else repr(node)
+    return "nothing" if node is None else values.shown(node)
 
 
 def line_of(node: object, key: object) -> int:

@@ -125,6 +125,8 @@ def _limits(root: CommentedMap, faults: Faults) -> Limits:
 
 def _cluster(entries: CommentedSeq, index: int, path: str, faults: Faults) -> Cluster:
     node = faults.mapping(entries, index, path.removesuffix("."))
+    if not node and isinstance(entries[index], CommentedMap):
+        faults.add(entries, index, f"{path.removesuffix('.')}: empty. Give name and workers.")
     faults.known(node, path, ("name", "scope", "workers"))
     name = _name(node, path, faults)
     scope = faults.value(node, "scope", path, _one_of("cluster", "worker"), "cluster")
@@ -258,8 +260,8 @@ def _credentials(entry: CommentedMap, where: str, faults: Faults) -> tuple[str |
         secret_file = Path(str(entry["password_file"]))
         try:
             password = Secret(secret_file.read_text(encoding="utf-8").rstrip("\r\n"))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        except (OSError, ValueError) as error:  # ValueError: not UTF-8, or a NUL in the path
+            reason = error.strerror if isinstance(error, OSError) else "not a path of a UTF-8 text"
             faults.add(
                 entry,
                 "password_file",
@@ -281,7 +283,7 @@ def _name(node: CommentedMap, path: str, faults: Faults) -> str:
 def _text(value: object) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"expected a text, found {what(value)}.")
-    return value
+    return values.printable(value)
 
 
 def _path(value: object) -> Path:
@@ -292,12 +294,12 @@ def _paths(value: object) -> tuple[str, ...]:
     entries = [value] if isinstance(value, str) else list(value) if isinstance(value, CommentedSeq) else []
     if not entries or not all(isinstance(entry, str) and entry for entry in entries):
         raise ValueError(f"expected a file name or a list of them, found {what(value)}.")
-    return tuple(str(entry) for entry in entries)
+    return tuple(_text(str(entry)) for entry in entries)
 
 
 def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"expected a whole number above 0, found {what(value)}.")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= values.COUNT_MAX:
+        raise ValueError(f"expected a whole number from 1 to {values.COUNT_MAX}, found {what(value)}.")
     return value
 
 

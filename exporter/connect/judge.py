@@ -57,7 +57,7 @@ def judge(snapshots: Sequence[WorkerSnapshot], now_s: float) -> tuple[Finding, .
         clusters.setdefault(snapshot.cluster, []).append(snapshot)
     findings: list[Finding] = []
     for members in clusters.values():
-        for rule in (_mismatches, _predicted, _loops, _without_tasks, _failures, _verification, _sources):
+        for rule in (_mismatches, _predicted, _loops, _without_tasks, _failures, _verification, _shared, _sources):
             findings += rule(members, now_s)
     return tuple(sorted(findings, key=lambda f: (_ORDER[f.severity], f.cluster, f.id, f.workers)))
 
@@ -224,6 +224,25 @@ def _verification(members: Sequence[WorkerSnapshot], now_s: float) -> Iterator[F
         f"worker's REST port can replace task configurations.",
         remedies.VERIFICATION_OFF,
     )
+
+
+def _shared(members: Sequence[WorkerSnapshot], now_s: float) -> Iterator[Finding]:  # noqa: ARG001
+    by_id: dict[str, list[WorkerSnapshot]] = {}
+    for s in members:
+        if s.worker_id is not None:
+            by_id.setdefault(s.worker_id, []).append(s)
+    for worker_id, sharing in by_id.items():
+        if len(sharing) > 1:
+            names = tuple(s.worker for s in sharing)
+            yield Finding(
+                "advertised_address_shared",
+                "warning",
+                sharing[0].cluster,
+                names,
+                (),
+                f"{_text_list(names)} advertise one address, {worker_id}: requests to one of them reach another.",
+                remedies.SHARED_ADDRESS,
+            )
 
 
 def _sources(members: Sequence[WorkerSnapshot], now_s: float) -> Iterator[Finding]:  # noqa: ARG001

@@ -37,6 +37,11 @@ VERIFICATION_OFF = (
     "Upgrade workers older than Kafka 2.4: one of them switches verification off for all.",
 )
 
+SHARED_ADDRESS = (
+    "Give each worker its own rest.advertised.host.name and rest.advertised.port, and restart them one by one.",
+    "If it is one worker, name it once in the exporter's configuration.",
+)
+
 WITHOUT_TASKS = (
     "If the connector should have tasks now, read its log lines and its configuration; some connectors rightly have none.",
 )

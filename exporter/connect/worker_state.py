@@ -77,6 +77,7 @@ class WorkerState:
         self._published: LogView | None = None
         self._jmx: JmxReading | None = None
         self._rest: RestReading | None = None
+        self._told: dict[str, set[str]] = {}
         self._differing_polls: dict[tuple[str, int | None], int] = {}
         self._health = {kind: SourceHealth(kind) for kind in identity.sources}
 
@@ -113,12 +114,14 @@ class WorkerState:
         """Take one failed poll.
 
         Returns:
-            Whether this is a change: the source was up before, or the problem is another one.
+            Whether this is a change: the problem has not been told since the source was up last.
         """
         old = self._health.get(source, SourceHealth(source))
         errors = {**old.errors, error.reason: old.errors.get(error.reason, 0) + 1}
         problem = str(error)
-        changed = old.up is not False or old.problem != problem
+        told = self._told.setdefault(source, set())
+        changed = problem not in told
+        told.add(problem)
         since_s = at_s if old.up is not False else old.since_s
         self._health[source] = replace(
             old, up=False, errors=errors, problem=problem, duration_s=duration_s, since_s=since_s
@@ -204,6 +207,7 @@ class WorkerState:
 
     def _healthy(self, source: str, at_s: float, duration_s: float) -> bool:
         old = self._health.get(source, SourceHealth(source))
+        self._told.pop(source, None)
         since_s = old.since_s if old.up else at_s
         self._health[source] = replace(
             old, up=True, last_success_s=at_s, problem="", duration_s=duration_s, since_s=since_s

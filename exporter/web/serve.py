@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import threading
 import time
@@ -16,6 +17,11 @@ from exporter.web.app import create_app
 from exporter.web.view import View
 
 _BACKLOG = 128
+
+_LOOK_S = 1.0
+"""How often the main thread looks whether the server has ended by itself."""
+
+_STOP_S = 10.0
 
 
 def _bind(listen: Listen) -> socket.socket:
@@ -45,14 +51,31 @@ def _server(view: View, clock: Callable[[], float] = time.time) -> uvicorn.Serve
     return uvicorn.Server(config)
 
 
+@contextlib.contextmanager
+def _serving(server: uvicorn.Server, bound: socket.socket) -> Iterator[uvicorn.Server]:
+    """The server in a thread of its own while the block runs."""
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="server", daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.should_exit = True
+        thread.join(_STOP_S)
+
+
 def serve(view: View, listen: Listen) -> None:
-    """Serve until SIGINT or SIGTERM.
+    """Serve until SIGINT or SIGTERM; to be called from the main thread.
 
     Raises:
         ConfigError: the address cannot be listened on.
     """
-    with _bind(listen) as bound:
-        _server(view).run(sockets=[bound])
+    stop = threading.Event()
+    with _bind(listen) as bound, _serving(_server(view), bound) as server:
+        # In the main thread only waiting is left: uvicorn's own handling of signals would end the process at once.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        while not stop.wait(_LOOK_S) and not server.should_exit:
+            pass
 
 
 @contextlib.contextmanager
@@ -62,12 +85,5 @@ def serving(view: View, listen: Listen, clock: Callable[[], float] = time.time) 
     Raises:
         ConfigError: the address cannot be listened on.
     """
-    with _bind(listen) as bound:
-        server = _server(view, clock)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="server", daemon=True)
-        thread.start()
-        try:
-            yield bound.getsockname()[1]
-        finally:
-            server.should_exit = True
-            thread.join(10)
+    with _bind(listen) as bound, _serving(_server(view, clock), bound):
+        yield bound.getsockname()[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -46,6 +47,17 @@ class Exporter:
             return False
 
         wait_for("the exporter is ready", ready, 60)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def stop(self, number: signal.Signals) -> int:
+        """Send a signal that ends it; the exit code."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        return self._process.wait(20)
 
     def kill(self) -> None:
         """SIGKILL."""

@@ -43,6 +43,11 @@ class RecordReader:
         return self._pending_bytes + self._tail_bytes
 
     @property
+    def record_bytes(self) -> int:
+        """Bytes of the last record, without a line without end."""
+        return self._pending_bytes
+
+    @property
     def kept_bytes(self) -> int:
         """The memory that they take: `held_bytes` without what was dropped."""
         return self._kept_bytes + len(self._tail)

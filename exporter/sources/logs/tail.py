@@ -81,7 +81,9 @@ class Tail:
     @property
     def caught_up(self) -> bool:
         """Everything that was there when reading first reached the end is handed out."""
-        return self._first_end_bytes is not None and self.bytes_read - self._reader.held_bytes >= self._first_end_bytes
+        # A line without end does not count: a worker that died in the middle of one never ends it.
+        handed_out = self.bytes_read - self._reader.record_bytes
+        return self._first_end_bytes is not None and handed_out >= self._first_end_bytes
 
     @property
     def lines_unparsed(self) -> int:
@@ -340,6 +342,8 @@ class Tail:
             return SourceError("permission", f"The log file {self.path} may not be read.", remedy)
         if error.errno == errno.EISDIR:
             return SourceError("directory", f"{self.path} is a directory.", "Name the log file in it.")
+        if error.errno == errno.ESPIPE:
+            return SourceError("unreadable", f"{self.path} is a pipe or a device.", "Name a log file.")
         return SourceError(
             "unreadable",
             f"The log file {self.path} cannot be read: {error.strerror}.",

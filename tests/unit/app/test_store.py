@@ -73,3 +73,16 @@ def test_a_failed_commit_leaves_the_last_one(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StateError):
         store.load("pay", "w1")
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_state_that_is_removed_while_it_runs_is_noticed(tmp_path: Path, replaced: bool) -> None:
+    """A deleted file would take every commit and lose it."""
+    store = StateFile(tmp_path)
+    store.commit("pay", "w1", SavedLog("p1", "s1"))
+    (tmp_path / "state.sqlite").rename(tmp_path / "away")
+    if replaced:
+        (tmp_path / "state.sqlite").touch()
+    with pytest.raises(StateError, match="removed or replaced"):
+        store.commit("pay", "w1", SavedLog("p2", "s2"))
+    store.close()

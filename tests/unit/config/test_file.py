@@ -23,7 +23,7 @@ FAULTS = {
     "bad_jmx_address": [
         "4: clusters[0].workers[0].jmx.address: 'w1' is not a JMX address. Write it like connect-0:9999 or [fd00::1]:9999."
     ],
-    "bad_limit": ["6: limits.tasks: expected a whole number above 0, found 0."],
+    "bad_limit": ["6: limits.tasks: expected a whole number from 1 to 10000000, found 0."],
     "bad_listen": ["5: listen: '0.0.0.0:99999' is not an address: the port 99999 is above 65535."],
     "bad_scope": ["3: clusters[0].scope: expected cluster or worker, found 'all'."],
     "bad_size": ["4: clusters[0].workers[0].logs.first_read_limit: '3MB' is not a size: write it like 256MiB or 1GiB."],

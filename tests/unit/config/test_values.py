@@ -124,3 +124,17 @@ def test_wrong_arguments_are_told_by_their_option() -> None:
         from_arguments(rest="w:8083")
     with pytest.raises(ConfigError, match=r"^--jmx: .*Write it like"):
         from_arguments(jmx="w")
+
+
+@pytest.mark.parametrize("text", ["99ms", "25h", "9999999h", "0.0001ms"])
+def test_durations_out_of_range_are_refused(text: str) -> None:
+    """Neither a poll without pause nor one that never comes."""
+    with pytest.raises(ValueError, match="from 100ms to 24h"):
+        values.duration_s(text)
+
+
+def test_a_wrong_value_is_shown_short_and_without_credentials() -> None:
+    """A URL with a password can stand at any wrong place."""
+    assert "geheim" not in values.shown("http://u:geheim@h")
+    assert "geheim" not in values.shown("http://u:ge/heim@h").replace("ge/heim", "geheim")
+    assert len(values.shown("x" * 5000)) < 100

@@ -215,3 +215,10 @@ def test_a_healthy_cluster_has_no_finding() -> None:
         )
         == ()
     )
+
+
+def test_two_workers_with_one_address_are_a_finding_and_no_merge() -> None:
+    """Requests to one of them reach the other."""
+    found = _one(judge([_leader(), _leader(worker="w9")], NOW), "advertised_address_shared")
+    assert (found.severity, found.workers) == ("warning", ("w1", "w9"))
+    assert LEADER in found.summary

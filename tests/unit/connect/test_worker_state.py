@@ -157,14 +157,11 @@ def test_failures_are_told_once_per_change() -> None:
     """One log line per change, not per poll; reasons are counted."""
     state = _state()
     refused, late = SourceError("refused", "no.", "start it."), SourceError("timeout", "late.", "wait.")
-    assert [state.failed("jmx", error, NOW + i) for i, error in enumerate([refused, refused, late])] == [
-        True,
-        False,
-        True,
-    ]
+    polls = [refused, refused, late, refused]  # a port that flips between two faults tells each once
+    assert [state.failed("jmx", error, NOW + i) for i, error in enumerate(polls)] == [True, False, True, False]
     jmx = state.snapshot(NOW).source("jmx")
     assert jmx is not None
-    assert (jmx.up, jmx.errors, jmx.problem, jmx.since_s) == (False, {"refused": 2, "timeout": 1}, "late. wait.", NOW)
+    assert (jmx.up, jmx.errors, jmx.problem, jmx.since_s) == (False, {"refused": 3, "timeout": 1}, "no. start it.", NOW)
     assert state.apply(JMX, NOW + 9) is True
     assert state.apply(JMX, NOW + 10) is False
     jmx = state.snapshot(NOW + 10).source("jmx")

@@ -806,3 +806,16 @@ def test_each_record_once_whatever_happens(tmp_path: Path) -> None:
             max_examples=120, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )
+
+
+def test_a_line_without_end_does_not_keep_the_log_from_being_caught_up(world: World) -> None:
+    """A worker that was killed in the middle of a line never ends it."""
+    world.write(3)
+    with world.path.open("a") as file:
+        file.write("\tat org.a.B.c(B.ja")
+    source = LogSource([str(world.path)], clock=lambda: world.now_s)
+    first = source.poll(10)
+    world.now_s += 2
+    second = source.poll(10)
+    assert (len(first.records), len(second.records), second.caught_up, second.held) == (2, 1, True, True)
+    source.close()
