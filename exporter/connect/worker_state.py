@@ -136,15 +136,6 @@ class WorkerState:
         """The folded log as JSON, to be committed with the log's positions."""
         return f'{{"version": {STATE_VERSION}, "log": {self._log.model_dump_json()}}}'
 
-    def flush(self) -> None:
-        """End of input, for commands that read files once."""
-        self._log.flush()
-
-    @property
-    def log(self) -> LogFold:
-        """The fold over the log, for commands that report its history."""
-        return self._log
-
     def snapshot(self, at_s: float) -> WorkerSnapshot:
         """Everything known at `at_s`; readings that are too old are left out."""
         identity, log = self.identity, self._published
