@@ -58,7 +58,7 @@ REASONS: dict[str, Reason] = {
             (
                 "Check that all workers with this group.id have the same config.storage.topic and the same brokers.",
                 "Check that no proxy between the workers changes request bodies.",
-                "Restart the leader: the next one distributes a new session key.",
+                "Restart the leader, so that it reads the session key anew.",
             ),
         ),
         Reason(
