@@ -46,5 +46,5 @@ def configure(level: str, form: LogFormat) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter(form))
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for noisy in ("httpx2", "httpcore2", "httpx", "httpcore", "uvicorn.access"):
+    for noisy in ("httpx2", "httpcore2", "httpx", "httpcore", "uvicorn.access", "uvicorn.error"):
         logging.getLogger(noisy).setLevel(logging.WARNING)

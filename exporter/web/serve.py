@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import socket
 import threading
@@ -17,6 +18,8 @@ from exporter.web.app import create_app
 from exporter.web.view import View
 
 _BACKLOG = 128
+
+log = logging.getLogger(__name__)
 
 _LOOK_S = 1.0
 """How often the main thread looks whether the server has ended by itself."""
@@ -71,6 +74,7 @@ def serve(view: View, listen: Listen) -> None:
     """
     stop = threading.Event()
     with _bind(listen) as bound, _serving(_server(view), bound) as server:
+        log.info("serving on %s, port %d", listen.host, bound.getsockname()[1])
         # In the main thread only waiting is left: uvicorn's own handling of signals would end the process at once.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
